@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs what the tests need, builds, runs all C tests and all Python tests. Arguments go to pytest.
+set -eu
+. "$(dirname "$0")/setup.sh"
+
+need_packages $build_packages $data_packages
+need_venv pytest
+need_diptych
+say "C tests"
+.venv/bin/python tools/ctests.py build/py
+say "Python tests"
+.venv/bin/python -m pytest -q tests/python "$@"
