@@ -126,7 +126,8 @@ static Status read_type(Source *s, TensorType *type) {
         const unsigned char *b = sizes + 4 * i;
         type->dims[i] = (int64_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3];
     }
-    return type_check(type, "read_idx");
+    if (type_check(type, "read_idx") == OK) return OK;
+    return FAIL(VALUE, "read_idx: %s describes more than 2^62 bytes", s->file.path);
 }
 
 /* Elements are big-endian in the file. */

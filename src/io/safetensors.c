@@ -163,7 +163,8 @@ static Status check_entries(Header *h) {
     sort_entries(h->entries, h->n, by_place);
     for (int64_t i = 0; i < h->n; i++) {
         const Entry *e = &h->entries[i];
-        TRY(type_check(&e->type, "load"));
+        if (type_check(&e->type, "load") != OK)
+            return entry_error(h, e, "its shape has more than 2^62 bytes");
         if (e->begin != at) return entry_error(h, e, "its bytes overlap others or leave a hole");
         if (e->end < e->begin || e->end > h->ndata)
             return entry_error(h, e, "its bytes end outside the file");
