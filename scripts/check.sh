@@ -1,0 +1,115 @@
+#!/bin/sh
+# The slower checks, by name: scripts/check.sh asan tsan ... Each installs what it needs and keeps a
+# build folder of its own, build/NAME. The names are the functions `check_...` below.
+set -eu
+. "$(dirname "$0")/setup.sh"
+export LSAN_OPTIONS=suppressions=$top/tests/lsan.supp
+export TSAN_OPTIONS=halt_on_error=1:suppressions=$top/tests/tsan.supp
+
+# build NAME [meson setup arguments]: configures build/NAME once, compiles.
+build() {
+    name=$1
+    shift
+    need_packages $build_packages meson
+    if [ ! -e "build/$name/build.ninja" ]; then
+        /usr/bin/meson setup "build/$name" --werror -Dpython=disabled "$@" >"build/$name.log" 2>&1 ||
+            { tail -20 "build/$name.log"; die "could not configure build/$name"; }
+    fi
+    ninja -C "build/$name" --quiet
+}
+
+# c_tests NAME [meson test arguments]
+c_tests() {
+    name=$1
+    shift
+    PATH=/usr/bin:$PATH python3 tools/ctests.py "build/$name" "$@"
+}
+
+check_gcc() {
+    build gcc --buildtype=debug
+    c_tests gcc
+}
+
+check_clang() {
+    need_packages clang
+    CC=clang build clang --buildtype=release
+    c_tests clang
+}
+
+check_nodnn() {
+    build nodnn --buildtype=release -Ddnn=disabled
+    c_tests nodnn
+}
+
+check_asan() {
+    build asan --buildtype=debugoptimized -Db_sanitize=address,undefined
+    c_tests asan --timeout-multiplier 4
+}
+
+check_tsan() {
+    build tsan --buildtype=debugoptimized -Db_sanitize=thread -Ddnn=disabled
+    c_tests tsan --timeout-multiplier 4 --suite threads
+}
+
+check_arm64() {
+    need_packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+    build arm64 --buildtype=release --cross-file tools/cross/aarch64.ini -Ddnn=disabled \
+        -Dzlib=disabled
+    c_tests arm64 --timeout-multiplier 10
+}
+
+# The Python tests against a package built without oneDNN.
+check_python_nodnn() {
+    need_packages $build_packages
+    need_venv pytest
+    rm -rf build/site-nodnn
+    .venv/bin/python -m pip install -q --no-build-isolation --no-deps --target build/site-nodnn \
+        -Cbuild-dir=build/py-nodnn -Csetup-args=-Ddnn=disabled .
+    PYTHONPATH=build/site-nodnn .venv/bin/python -m pytest -q tests/python
+}
+
+# Every other interpreter on the path that can build an extension: install, then the Python tests.
+check_pythons() {
+    need_packages $build_packages
+    for version in 3.11 3.12 3.13 3.14; do
+        python=$(command -v "python$version") || continue
+        "$python" - <<'END' || continue
+import os, sys, sysconfig, venv
+header = os.path.join(sysconfig.get_path("include"), "Python.h")
+sys.exit(sys.prefix != sys.base_prefix or not os.path.exists(header))
+END
+        say "Python $version"
+        site=build/venv-$version
+        [ -e "$site/bin/pytest" ] || {
+            "$python" -m venv --clear "$site"
+            "$site/bin/python" -m pip install -q $python_packages pytest
+        }
+        PATH=$top/$site/bin:$PATH "$site/bin/python" -m pip install -q --no-build-isolation \
+            --no-deps --force-reinstall -Cbuild-dir="build/py-$version" .
+        "$site/bin/python" -m pytest -q tests/python
+    done
+}
+
+check_headers() {
+    need_packages $build_packages
+    find_python
+    "$python" tools/headers.py build/py
+}
+
+check_lint() {
+    need_packages clang-format git
+    need_venv pytest
+    [ -x build/lint/bin/ruff ] || {
+        .venv/bin/python -m venv build/lint
+        build/lint/bin/python -m pip install -q ruff
+    }
+    .venv/bin/python tools/layers.py
+    .venv/bin/python tools/size.py
+    git ls-files -z '*.c' '*.h' | xargs -0 clang-format --dry-run -Werror
+    build/lint/bin/ruff check .
+}
+
+mkdir -p build
+for check in "$@"; do
+    "check_$check"
+done
