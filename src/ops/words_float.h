@@ -1,0 +1,111 @@
+/* words_float.h: the words of f32 or f64 in scalar C; included by words_c.h, once a type.
+ * Everything is branch-free in effect: gcc and clang turn the selects into blends. */
+
+WORD V vadd(V a, V b) { return a + b; }
+WORD V vsub(V a, V b) { return a - b; }
+WORD V vmul(V a, V b) { return a * b; }
+WORD V vdiv(V a, V b) { return a / b; }
+WORD V vneg(V a) { return -a; }
+WORD V vabs(V a) { return WORD_LIBM(__builtin_fabs)(a); }
+WORD V vsqrt(V a) { return WORD_LIBM(__builtin_sqrt)(a); }
+WORD V vcopysign(V a, V b) { return WORD_LIBM(__builtin_copysign)(a, b); }
+
+WORD V vfma(V a, V b, V c) {
+#if WORDS_FUSED
+    return WORD_LIBM(__builtin_fma)(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+WORD B vlt(V a, V b) { return a < b; }
+WORD B vle(V a, V b) { return a <= b; }
+WORD B vgt(V a, V b) { return a > b; }
+WORD B vge(V a, V b) { return a >= b; }
+WORD B veq(V a, V b) { return a == b; }
+WORD B vne(V a, V b) { return a != b; }
+WORD B band(B a, B b) { return a & b; }
+WORD B bor(B a, B b) { return a | b; }
+WORD B bnot(B a) { return !a; }
+WORD V vsel(B m, V a, V b) { return m ? a : b; }
+WORD B visnan(V a) { return a != a; }
+WORD B visinf(V a) { return vabs(a) == (V)INFINITY; }
+
+WORD I ibits(V v) {
+    I i;
+    memcpy(&i, &v, sizeof i);
+    return i;
+}
+WORD V vbits(I i) {
+    V v;
+    memcpy(&v, &i, sizeof v);
+    return v;
+}
+#define inum(c) ((I)(c))
+WORD I iadd(I a, I b) { return (I)((U)a + (U)b); }
+WORD I isub(I a, I b) { return (I)((U)a - (U)b); }
+WORD I iand(I a, I b) { return a & b; }
+WORD I ior(I a, I b) { return a | b; }
+WORD I ixor(I a, I b) { return a ^ b; }
+WORD I ishl(I a, int n) { return (I)((U)a << n); }
+WORD I ishr(I a, int n) { return (I)((U)a >> n); }
+WORD I isel(B m, I a, I b) { return m ? a : b; }
+
+/* Equal values differ in bits only as -0 and +0: "or" keeps the minus, "and" drops it. */
+WORD V vmin(V a, V b) {
+    V equal = vbits(ibits(a) | ibits(b));
+    return ((a < b) | (a != a)) ? a : a == b ? equal : b;
+}
+WORD V vmax(V a, V b) {
+    V equal = vbits(ibits(a) & ibits(b));
+    return ((a > b) | (a != a)) ? a : a == b ? equal : b;
+}
+WORD V vsign(V a) { return a != a ? a : (V)((a > 0) - (a < 0)); }
+
+#if WORDS_ROUND
+WORD V vround(V a) { return WORD_LIBM(__builtin_rint)(a); }
+WORD V vfloor(V a) { return WORD_LIBM(__builtin_floor)(a); }
+WORD V vceil(V a) { return WORD_LIBM(__builtin_ceil)(a); }
+WORD V vtrunc(V a) { return WORD_LIBM(__builtin_trunc)(a); }
+#else
+/* Adding and taking away 2^23 (2^52) rounds to an integer, halves to even. */
+WORD V vround(V a) {
+    const V big = sizeof(V) == 4 ? (V)0x1p23 : (V)0x1p52;
+    V r = (vabs(a) + big) - big;
+    return vabs(a) < big ? vcopysign(r, a) : a;
+}
+WORD V vfloor(V a) {
+    V r = vround(a);
+    return r > a ? r - 1 : r;
+}
+WORD V vceil(V a) {
+    V r = vround(a);
+    return vcopysign(r < a ? r + 1 : r, a);
+}
+WORD V vtrunc(V a) {
+    V r = vround(vabs(a));
+    return vcopysign(r > vabs(a) ? r - 1 : r, a);
+}
+#endif
+
+WORD V vmullo(V a, V b, V p) {
+#if WORDS_FUSED
+    return vfma(a, b, -p);
+#else
+    /* Dekker: split both factors into halves whose products are exact. */
+    const V split = sizeof(V) == 4 ? (V)4097 : (V)134217729;
+    V ta = a * split, tb = b * split;
+    V ah = ta - (ta - a), bh = tb - (tb - b);
+    V al = a - ah, bl = b - bh;
+    return al * bl - (((p - ah * bh) - al * bh) - ah * bl);
+#endif
+}
+
+WORD V vtruncdiv(V x, V y) { return vtrunc(x / y); }
+WORD V vfloordiv(V x, V y) { return vfloor(x / y); }
+WORD V vtruncmod(V x, V y) { return WORD_LIBM(fmod)(x, y); }
+WORD V vfloormod(V x, V y) {
+    V r = WORD_LIBM(fmod)(x, y);
+    V moved = (r < 0) != (y < 0) ? r + y : r;
+    return r == 0 ? vcopysign(r, y) : moved;
+}
