@@ -3,8 +3,6 @@
 # build folder of its own, build/NAME. The names are the functions `check_...` below.
 set -eu
 . "$(dirname "$0")/setup.sh"
-export LSAN_OPTIONS=suppressions=$top/tests/lsan.supp
-export TSAN_OPTIONS=halt_on_error=1:suppressions=$top/tests/tsan.supp
 
 # build NAME [meson setup arguments]: configures build/NAME once, compiles.
 build() {
@@ -68,25 +66,40 @@ check_python_nodnn() {
     PYTHONPATH=build/site-nodnn .venv/bin/python -m pytest -q tests/python
 }
 
-# Every other interpreter on the path that can build an extension: install, then the Python tests.
+# Whether this interpreter runs and can build extensions.
+is_usable() {
+    "$1" -c 'import os, sys, sysconfig
+include = sysconfig.get_path("include")
+sys.exit(not os.path.exists(os.path.join(include, "Python.h")))' 2>/dev/null
+}
+
+# test_python VERSION: builds for the first usable interpreter of this version, if there is one, and
+# runs the Python tests. Looks on the path and where pyenv keeps its versions.
+test_python() {
+    for candidate in "$(command -v "python$1" || true)" \
+        "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
+        { [ -x "$candidate" ] && is_usable "$candidate"; } || continue
+        say "Python $1: $candidate"
+        venv=$top/build/venv-$1
+        if [ ! -e "$venv/bin/pytest" ]; then
+            "$candidate" -m venv --clear "$venv"
+            "$venv/bin/python" -m pip install -q $python_packages pytest
+        fi
+        PATH=$venv/bin:$PATH "$venv/bin/python" -m pip install -q --no-build-isolation \
+            --no-deps --force-reinstall -Cbuild-dir="build/py-$1" .
+        "$venv/bin/python" -m pytest -q tests/python
+        return 0
+    done
+    say "Python $1: none here"
+}
+
+# The supported versions but for the one that .venv is made of.
 check_pythons() {
     need_packages $build_packages
+    find_python
+    mine=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     for version in 3.11 3.12 3.13 3.14; do
-        python=$(command -v "python$version") || continue
-        "$python" - <<'END' || continue
-import os, sys, sysconfig, venv
-header = os.path.join(sysconfig.get_path("include"), "Python.h")
-sys.exit(sys.prefix != sys.base_prefix or not os.path.exists(header))
-END
-        say "Python $version"
-        site=build/venv-$version
-        [ -e "$site/bin/pytest" ] || {
-            "$python" -m venv --clear "$site"
-            "$site/bin/python" -m pip install -q $python_packages pytest
-        }
-        PATH=$top/$site/bin:$PATH "$site/bin/python" -m pip install -q --no-build-isolation \
-            --no-deps --force-reinstall -Cbuild-dir="build/py-$version" .
-        "$site/bin/python" -m pytest -q tests/python
+        [ "$version" = "$mine" ] || test_python "$version"
     done
 }
 
