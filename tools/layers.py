@@ -16,11 +16,13 @@ CODE = {".c", ".h", ".def", ".inc"}
 ORDER = ["base", "tensor", "ops", "kernels", "graph", "eager", "passes", "plan", "jit", "run", "dist"]
 
 # Every folder sees those before it in ORDER, but for these rows: kernels and graph do not see each
-# other, io knows tensors only, and the communicator needs nothing that computes.
+# other, io knows tensors only, the communicator needs nothing that computes, and the public calls
+# stand on top.
 SEES = {name: set(ORDER[:i]) for i, name in enumerate(ORDER)} | {
     "graph": {"base", "tensor", "ops"},
     "dist": {"base", "tensor"},
     "io": {"base", "tensor"},
+    "api": {*ORDER, "io"},
 }
 
 # header name pattern -> path patterns (relative to the root) of the files that may include it
