@@ -43,7 +43,9 @@ void parallel_set_threads(int n) {
     omp_set_num_threads(n);
 }
 
-bool parallel_enter(void) { return !atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); }
+bool parallel_enter(void) {
+    return !atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
+}
 void parallel_leave(void) { atomic_flag_clear_explicit(&busy, memory_order_release); }
 
 typedef struct Region {

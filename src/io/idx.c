@@ -167,5 +167,6 @@ Status idx_read(const char *path, Tensor **out) {
     if (status == OK) status = read_type(&s, &type);
     if (status == OK) status = read_elements(&s, &type, out);
     source_close(&s);
-    return status == OK ? OK : error_pass(status, ERROR_HERE);
+    TRY(status);
+    return OK;
 }

@@ -243,7 +243,8 @@ Status safetensors_load(const char *path, Archive **out) {
         *out = a;
     else
         archive_free(a);
-    return s == OK ? OK : error_pass(s, ERROR_HERE);
+    TRY(s);
+    return OK;
 }
 
 /* ---- saving -------------------------------------------------------------------------------------
@@ -367,7 +368,8 @@ static Status save_entries(const char *path, Entry *entries, int64_t n, const Na
     TRY(file_create("save", path, &f));
     Status s = write_all(&f, header, entries, n, items);
     file_abandon(&f);
-    return s == OK ? OK : error_pass(s, ERROR_HERE);
+    TRY(s);
+    return OK;
 }
 
 Status safetensors_save(const char *path, int64_t n, const NamedTensor *items) {
@@ -379,5 +381,6 @@ Status safetensors_save(const char *path, int64_t n, const NamedTensor *items) {
     Status s = save_entries(path, entries, n, items, &header);
     free(header.data);
     free(entries);
-    return s == OK ? OK : error_pass(s, ERROR_HERE);
+    TRY(s);
+    return OK;
 }

@@ -1,0 +1,314 @@
+/* Running one op now: convert, infer, choose a kernel, make outputs, run, record. */
+#include "eager/dispatch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eager/builder.h"
+#include "eager/prepared.h"
+#include "eager/tape.h"
+#include "tensor/pool.h"
+#include "tensor/random.h"
+
+enum { FEW = 8, MAX_ATTRS = 1024 };
+/* Element operations from which releasing a lock is worth it: about 10 us. */
+enum { LONG_RUN = 30000 };
+
+LongRunHooks long_run;
+
+/* One call on its way: arrays live here when short. */
+typedef struct Run {
+    const Op *op;
+    const void *attrs;
+    int nin, nout;
+    Tensor **in; /* owned references */
+    const TensorType **types;
+    Buf *inbufs, *outbufs;
+    TensorType *outtypes;
+    Tensor **out;
+    Tensor *few_in[FEW];
+    const TensorType *few_types[FEW];
+    Buf few_bufs[2 * FEW];
+    TensorType few_outtypes[FEW];
+    void *heap;
+} Run;
+
+static void run_init(Run *r, const Op *op, const void *attrs, int nin, int nout) {
+    r->op = op;
+    r->attrs = attrs;
+    r->nin = nin;
+    r->nout = nout;
+    r->heap = NULL;
+    if (DIP_LIKELY(nin <= FEW && nout <= FEW)) {
+        r->in = r->few_in;
+        r->types = r->few_types;
+        r->inbufs = r->few_bufs;
+        r->outbufs = r->few_bufs + FEW;
+        r->outtypes = r->few_outtypes;
+        return;
+    }
+    size_t i = (size_t)nin, o = (size_t)nout;
+    char *p = r->heap = pool_small(i * (sizeof(Tensor *) + sizeof(TensorType *) + sizeof(Buf)) +
+                                   o * (sizeof(Buf) + sizeof(TensorType)));
+    r->outtypes = (TensorType *)p;
+    p += o * sizeof(TensorType);
+    r->inbufs = (Buf *)p;
+    p += i * sizeof(Buf);
+    r->outbufs = (Buf *)p;
+    p += o * sizeof(Buf);
+    r->in = (Tensor **)p;
+    p += i * sizeof(Tensor *);
+    r->types = (const TensorType **)p;
+}
+
+static void run_done(Run *r) {
+    for (int i = 0; i < r->nin; i++) tensor_unref(r->in[i]);
+    free(r->heap);
+}
+
+static Buf buf_of(const Tensor *t) {
+    return t ? (Buf){&t->type, t->strides, t->data, t->dense} : (Buf){0};
+}
+
+/* ---- inputs */
+
+static Status replace(Tensor **slot, OpId id, const void *attrs) {
+    Tensor *made;
+    TRY(dispatch1(id, attrs, *slot, &made));
+    tensor_unref(*slot);
+    *slot = made;
+    return OK;
+}
+
+static Status convert_inputs(Run *r) {
+    if (r->op->rule == RULE_FREE) return OK;
+    DType d = DT_NONE;
+    for (int i = 0; i < r->nin; i++)
+        if (r->in[i])
+            d = d == DT_NONE ? (DType)r->in[i]->type.dtype : dtype_promote(d, r->in[i]->type.dtype);
+    if (r->op->rule == RULE_FLOAT && d != DT_NONE) d = dtype_to_float(d);
+    for (int i = 0; i < r->nin; i++)
+        if (r->in[i] && r->in[i]->type.dtype != d)
+            TRY(replace(&r->in[i], OP_cast, &(attrs_cast){.dtype = d}));
+    return OK;
+}
+
+static Status infer_types(Run *r) {
+    for (int i = 0; i < r->nin; i++) r->types[i] = r->in[i] ? &r->in[i]->type : NULL;
+    OpCall c = {r->op, r->attrs, r->nin, r->nout, r->types};
+    return r->op->infer(&c, r->outtypes);
+}
+
+/* ---- running */
+
+static Status make_dense(Run *r) {
+    for (int i = 0; i < r->nin; i++)
+        if (r->in[i] && !r->in[i]->dense) {
+            TRY(replace(&r->in[i], OP_contiguous, NULL));
+            r->inbufs[i] = buf_of(r->in[i]);
+        }
+    return OK;
+}
+
+static Status run_prepared(const Kernel *k, KernelArgs *a) {
+    Prepared p;
+    void *scratch = NULL;
+    TRY(prepared_get(k, a, &p));
+    Status status = p.scratch ? pool_get(p.scratch, a->op->name, &scratch) : OK;
+    if (status == OK) {
+        a->state = p.state;
+        a->scratch = scratch;
+        k->run(a);
+        if (scratch) pool_put(scratch, p.scratch);
+    }
+    prepared_done();
+    return status;
+}
+
+static Status run_kernel(const Kernel *k, KernelArgs *a) {
+    bool release = long_run.begin && kernel_cost(a) >= LONG_RUN;
+    void *state = release ? long_run.begin() : NULL;
+    Status status = OK;
+    if (k->prepare)
+        status = run_prepared(k, a);
+    else
+        k->run(a);
+    if (release) long_run.end(state);
+    return status;
+}
+
+/* Outputs of update ops take over the bytes of inputs that nobody else sees. */
+static Status make_outputs(Run *r, bool in_place) {
+    for (int i = 0; i < r->nout; i++) {
+        Tensor *x = in_place && i < r->nin ? r->in[i] : NULL;
+        bool reuse = x && tensor_is_exclusive(x) && x->dense && !x->storage->read_only &&
+                     type_equal(&x->type, &r->outtypes[i]);
+        Status s = OK;
+        if (reuse)
+            r->out[i] = tensor_alias(x);
+        else
+            s = tensor_new(&r->outtypes[i], r->op->name, &r->out[i]);
+        if (s != OK) {
+            while (i--) tensor_unref(r->out[i]);
+            return s;
+        }
+        r->outbufs[i] = buf_of(r->out[i]);
+    }
+    return OK;
+}
+
+static Status run_now(Run *r, bool update) {
+    KernelArgs a = {.op = r->op, .attrs = r->attrs, .nin = r->nin, .nout = r->nout};
+    a.in = r->inbufs;
+    a.out = r->outbufs;
+    for (int i = 0; i < r->nin; i++) r->inbufs[i] = buf_of(r->in[i]);
+    for (int i = 0; i < r->nout; i++) r->outbufs[i] = (Buf){.type = &r->outtypes[i], .dense = true};
+    const Kernel *k;
+    TRY(kernel_choose(&a, &k));
+    if (!(k->flags & TAKES_STRIDES)) TRY(make_dense(r));
+    CheckFn check = kernel_check(r->op->id);
+    if (check) TRY(check(&a));
+    MeasureFn measure = kernel_measure(r->op->id);
+    if (measure) TRY(measure(&a, r->outtypes));
+    TRY(make_outputs(r, update && k->flags & UPDATES_IN_PLACE));
+    Status status = run_kernel(k, &a);
+    for (int i = 0; status != OK && i < r->nout; i++) tensor_unref(r->out[i]);
+    return status;
+}
+
+static Status run_view(Run *r) {
+    OpCall c = {r->op, r->attrs, r->nin, r->nout, r->types};
+    int64_t strides[MAX_RANK], offset;
+    TRY(type_check(&r->outtypes[0], r->op->name));
+    if (!r->op->view(&c, &r->outtypes[0], r->in[0]->strides, strides, &offset)) {
+        TRY(replace(&r->in[0], OP_contiguous, NULL));
+        r->types[0] = &r->in[0]->type;
+        if (!r->op->view(&c, &r->outtypes[0], r->in[0]->strides, strides, &offset))
+            return FAIL(INTERNAL, "%s: a dense input cannot be viewed", r->op->name);
+    }
+    Tensor *x = r->in[0];
+    r->out[0] = tensor_over(x->storage, &r->outtypes[0], strides,
+                            x->data + offset * dtype_size(x->type.dtype));
+    return OK;
+}
+
+/* Random ops carry the place in the random stream as attributes `key` and `counter`; the gradient
+ * replays the same draws from them. */
+static void draw(const Op *op, void *attrs, int64_t count) {
+    uint64_t key, counter;
+    random_take(count, &key, &counter);
+    memcpy((char *)attrs + attr_find(op, "key")->offset, &key, sizeof key);
+    memcpy((char *)attrs + attr_find(op, "counter")->offset, &counter, sizeof counter);
+}
+
+static Status check_arity(const Op *op, int nin, Tensor *const *in) {
+    if (nin < op->nin_min || (op->nin_max != NIN_ANY && nin > op->nin_max))
+        return FAIL(TYPE, "%s: got %d inputs; it takes (%s)", op->name, nin, op->sig);
+    for (int i = 0; i < op->nin_min; i++)
+        if (!in[i])
+            return FAIL(TYPE, "%s: input %d is missing; it takes (%s)", op->name, i, op->sig);
+    return OK;
+}
+
+int dispatch_nout(const Op *op, const void *attrs, int nin, Tensor *const *in) {
+    if (op->nout >= 0) return op->nout;
+    const TensorType *types[FEW] = {0};
+    for (int i = 0; i < nin && i < FEW; i++) types[i] = in[i] ? &in[i]->type : NULL;
+    return op->count(&(OpCall){op, attrs, nin, 0, types});
+}
+
+/* An op whose gradient is that of its expansion runs as that when a gradient is wanted. */
+static Status run_expanded(Run *r) {
+    EagerBuilder e;
+    eager_builder_init(&e);
+    Ref few[2 * FEW] = {0};
+    Ref *in = r->heap ? pool_small((size_t)(r->nin + r->nout) * sizeof *in) : few;
+    Ref *out = in + r->nin;
+    memset(out, 0, (size_t)r->nout * sizeof *out);
+    for (int i = 0; i < r->nin; i++) in[i] = eager_put(&e, r->in[i]);
+    ExpandCtx c = {&e.base, r->op, r->attrs, r->nin, r->nout, in, out};
+    r->op->expand(&c);
+    Status status = e.base.status;
+    for (int i = 0; i < r->nout && status == OK; i++)
+        r->out[i] = tensor_ref(eager_peek(&e, out[i]));
+    eager_builder_done(&e);
+    if (in != few) pool_small_free(in, (size_t)(r->nin + r->nout) * sizeof *in);
+    return status;
+}
+
+/* The steps after the inputs stand in r->in; record with the inputs as given. */
+static Status run_steps(Run *r) {
+    TRY(convert_inputs(r));
+    TRY(infer_types(r));
+    int64_t drawn[MAX_ATTRS / sizeof(int64_t)];
+    if (r->op->kind == K_RANDOM) {
+        memcpy(drawn, r->attrs, r->op->attrs_size);
+        draw(r->op, drawn, type_count(&r->outtypes[0]));
+        r->attrs = drawn;
+    }
+    bool wants = op_is_differentiable(r->op) && tape_wants(r->nin, r->in);
+    if (wants && r->op->expand && !r->op->grad) return run_expanded(r);
+    if (r->op->kind == K_MAP)
+        TRY(run_view(r));
+    else
+        TRY(run_now(r, false));
+    if (!wants) return OK;
+    Status status = tape_record(r->op, r->attrs, r->nin, r->in, r->nout, r->out);
+    for (int i = 0; status != OK && i < r->nout; i++) tensor_unref(r->out[i]);
+    return status;
+}
+
+Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
+    TRY(check_arity(op, nin, in));
+    Run r;
+    run_init(&r, op, attrs, nin, dispatch_nout(op, attrs, nin, in));
+    r.out = out;
+    for (int i = 0; i < nin; i++) r.in[i] = in[i] ? tensor_ref(in[i]) : NULL;
+    Status status = run_steps(&r);
+    run_done(&r);
+    return status;
+}
+
+Status dispatch_update(const Op *op, const void *attrs, int nin, Tensor **take, Tensor **out) {
+    Run r;
+    run_init(&r, op, attrs, nin, op->nout);
+    r.out = out;
+    memcpy(r.in, take, (size_t)nin * sizeof *take);
+    Status status = check_arity(op, nin, take);
+    if (status == OK) status = infer_types(&r);
+    if (status == OK) status = run_now(&r, true);
+    run_done(&r);
+    return status;
+}
+
+static Status dispatch_short(OpId id, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
+    const Op *op = op_get(id);
+    int64_t preset[MAX_ATTRS / sizeof(int64_t)];
+    if (!attrs) {
+        attrs_init(op, preset);
+        attrs = preset;
+    }
+    return dispatch(op, attrs, nin, in, out);
+}
+
+Status dispatch1(OpId id, const void *attrs, Tensor *x, Tensor **out) {
+    return dispatch_short(id, attrs, 1, &x, out);
+}
+Status dispatch2(OpId id, const void *attrs, Tensor *x, Tensor *y, Tensor **out) {
+    return dispatch_short(id, attrs, 2, (Tensor *[]){x, y}, out);
+}
+
+Status tensor_fill(const TensorType *type, double value, Tensor **out) {
+    AUTO_TENSOR one = NULL;
+    TRY(tensor_new(&(TensorType){.dtype = DT_f64}, "fill", &one));
+    memcpy(one->data, &value, sizeof value);
+    AUTO_TENSOR number = NULL;
+    TRY(dispatch1(OP_cast, &(attrs_cast){.dtype = type->dtype}, one, &number));
+    if (type->rank == 0) {
+        *out = tensor_keep(&number);
+        return OK;
+    }
+    attrs_broadcast_to wide = {.shape = {.n = type->rank}};
+    memcpy(wide.shape.v, type->dims, sizeof wide.shape.v);
+    return dispatch1(OP_broadcast_to, &wide, number, out);
+}

@@ -1,0 +1,34 @@
+/* Eager mode: an op call runs now. */
+#ifndef DIP_DISPATCH_H
+#define DIP_DISPATCH_H
+
+#include "kernels/kernel.h"
+#include "tensor/tensor.h"
+
+/* Runs one op. in[i] may be NULL for an optional tensor; out gets op_nout() new references.
+ * Converts inputs by the row's dtype rule, records on the tape if a gradient is wanted. */
+Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
+
+/* Like dispatch, for update ops: an input whose bytes nobody else sees gives them to the result.
+ * Inputs are consumed: their references are taken even on failure. Nothing is recorded. */
+Status dispatch_update(const Op *op, const void *attrs, int nin, Tensor **take, Tensor **out);
+
+/* Number of results that dispatch will write for these inputs. */
+int dispatch_nout(const Op *op, const void *attrs, int nin, Tensor *const *in);
+
+/* One-result calls by id; attrs NULL = defaults. */
+Status dispatch1(OpId id, const void *attrs, Tensor *x, Tensor **out);
+Status dispatch2(OpId id, const void *attrs, Tensor *x, Tensor *y, Tensor **out);
+
+/* A dense tensor of one number repeated. */
+Status tensor_fill(const TensorType *type, double value, Tensor **out);
+
+/* Called around runs that take long (tens of microseconds and more), so that the Python layer can
+ * release its lock. NULL: nothing. */
+typedef struct LongRunHooks {
+    void *(*begin)(void);
+    void (*end)(void *state);
+} LongRunHooks;
+extern LongRunHooks long_run;
+
+#endif

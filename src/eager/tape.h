@@ -1,0 +1,71 @@
+/* The gradient tape: each recorded call is a node that points to the nodes of its inputs.
+ *
+ * Values are immutable, so a node may keep what its gradient needs without copies or version
+ * counters. Nodes are counted; dropping the last result of a computation frees its tape. Whether
+ * calls are recorded is a setting of the thread. */
+#ifndef DIP_TAPE_H
+#define DIP_TAPE_H
+
+#include "ops/functions.h"
+#include "tensor/tensor.h"
+
+/* ---- recording */
+
+bool tape_is_on(void);  /* of this thread; on at start */
+bool tape_set(bool on); /* returns the old state */
+/* Any of them is differentiable and recording is on. */
+bool tape_wants(int n, Tensor *const *in);
+/* Hangs a node for this call on its results. `compute` results only of float dtype get links. */
+Status tape_record(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
+                   Tensor *const *out);
+
+/* A call whose gradient somebody else computes (a Python bprop, a compiled plan).
+ * backward gets the gradients of the results (NULL where none came) and fills dx[nin] with new
+ * references or NULL. */
+typedef struct CustomGrad {
+    Status (*backward)(void *ctx, int nout, Tensor *const *g, int nin, Tensor **dx);
+    void (*release)(void *ctx);
+    void *ctx;
+} CustomGrad;
+Status tape_record_custom(const char *name, CustomGrad custom, int nin, Tensor *const *in, int nout,
+                          Tensor *const *out);
+
+/* ---- leaves: what gradients are asked for */
+
+/* A fresh leaf; hang it on a tensor with tape_attach. */
+GradLink *tape_leaf(void);
+GradLink *link_ref(GradLink *l);
+void link_unref(GradLink *l);
+/* A new handle on t's value whose link is `leaf`. */
+Tensor *tape_attach(const Tensor *t, GradLink *leaf);
+
+/* A hook sees the gradient of one result of a node (or of a leaf) before it is used, and may give
+ * another. Returns an id for tape_unhook; 0 when t is not recorded. */
+typedef struct GradHook {
+    Status (*call)(void *ctx, Tensor *grad, Tensor **out); /* *out: new reference, or NULL: keep */
+    void (*release)(void *ctx);
+    void *ctx;
+} GradHook;
+int64_t tape_hook(Tensor *t, GradHook hook);
+void tape_unhook(Tensor *t, int64_t id);
+
+/* ---- walking back */
+
+typedef struct BackwardArgs {
+    int nroots;
+    Tensor *const *roots;
+    Tensor *const *seeds; /* NULL, or per root NULL: ones */
+    int nleaves;
+    GradLink *const *leaves; /* whose gradients are wanted */
+    bool create_graph;       /* record the gradient computation itself */
+    bool keep;               /* the tape may be walked again; otherwise it is emptied as it goes */
+} BackwardArgs;
+
+/* grads[i]: new reference, or NULL when roots do not depend on leaf i. */
+Status tape_backward(const BackwardArgs *a, Tensor **grads);
+
+/* The leaves that `root` depends on, in the order of their making; NULL-terminated, freed by the
+ * caller with free(); borrowed links. */
+GradLink **tape_leaves(Tensor *root, int *n);
+
+#endif

@@ -1,0 +1,147 @@
+/* The scalar-C reading of ewise.def: one loop a row, vectorised by the compiler.
+ *
+ * Compiled many times: -DISA=base|avx2|avx512 with the matching machine options, and -DCT_f32
+ * -DCT=f32 (and so on) for the compute type. Gives the table loops_<ISA>_<CT>. */
+#include "kernels/loops.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/convert.h"
+#include "ops/slopes.h"
+#include "ops/words_c.h"
+
+#if defined(__clang__)
+#define EACH _Pragma("clang loop vectorize(assume_safety)") for (int64_t i = 0; i < n; i++)
+#else
+#define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
+#endif
+
+/* ---- values */
+
+#define LOOP1(name, T, v)                                                                          \
+    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+        T *d = dst;                                                                                \
+        const V *px = src[0];                                                                      \
+        EACH {                                                                                     \
+            V x = px[i];                                                                           \
+            d[i] = v;                                                                              \
+        }                                                                                          \
+    }
+#define LOOP2(name, T, v)                                                                          \
+    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+        T *d = dst;                                                                                \
+        const V *px = src[0], *py = src[1];                                                        \
+        EACH {                                                                                     \
+            V x = px[i], y = py[i];                                                                \
+            d[i] = v;                                                                              \
+        }                                                                                          \
+    }
+#define LOOP3(name, T, v)                                                                          \
+    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+        T *d = dst;                                                                                \
+        const V *px = src[0], *py = src[1], *pz = src[2];                                          \
+        EACH {                                                                                     \
+            V x = px[i], y = py[i], z = pz[i];                                                     \
+            d[i] = v;                                                                              \
+        }                                                                                          \
+    }
+
+/* Which classes have loops in this compute type: YES_(loop) or nothing. */
+#define NOTHING(...)
+#define GIVE(...) __VA_ARGS__
+#if defined(CT_f32) || defined(CT_f64)
+#define IS_FLOAT_CT 1
+#define IF_EW_ANY   GIVE
+#define IF_EW_NUM   GIVE
+#define IF_EW_FLT   GIVE
+#define IF_EW_INT   NOTHING
+#define IF_EW_LOG   NOTHING
+#define IF_EW_WHERE GIVE
+#elif defined(CT_bool)
+#define IF_EW_ANY   GIVE
+#define IF_EW_NUM   NOTHING
+#define IF_EW_FLT   NOTHING
+#define IF_EW_INT   GIVE
+#define IF_EW_LOG   GIVE
+#define IF_EW_WHERE GIVE
+#else
+#define IF_EW_ANY   GIVE
+#define IF_EW_NUM   GIVE
+#define IF_EW_FLT   NOTHING
+#define IF_EW_INT   GIVE
+#define IF_EW_LOG   NOTHING
+#define IF_EW_WHERE GIVE
+#endif
+
+#define EW1(n, p, c, s, v, gx, d)         IF_##c(LOOP1(n, V, v))
+#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(LOOP2(n, V, v))
+#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c(LOOP3(n, V, v))
+#define PR1(n, p, c, s, v, d)             IF_##c(LOOP1(n, uint8_t, v))
+#define PR2(n, p, c, s, v, d)             IF_##c(LOOP2(n, uint8_t, v))
+#include "ops/ewise.def"
+
+/* ---- slopes */
+
+#ifdef IS_FLOAT_CT
+/* Operands the row does not name are dead code: their pointers are never followed. */
+#define SLOPE(name, k, e)                                                                          \
+    static void slope_##name##_##k(int64_t n, void *dst, const void *const *src) {                 \
+        V *d = dst;                                                                                \
+        const V *pg = src[0], *px = src[1], *py = src[2], *pz = src[3], *pr = src[4];              \
+        (void)pg, (void)px, (void)py, (void)pz, (void)pr;                                          \
+        EACH { d[i] = e; }                                                                         \
+    }
+#define x                                 px[i]
+#define y                                 py[i]
+#define z                                 pz[i]
+#define r                                 pr[i]
+#define g                                 pg[i]
+#define G(e)                              (e)
+#define NG                                vnum(0)
+#define EW1(n, p, c, s, v, gx, d)         IF_##c(SLOPE(n, 0, gx))
+#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(SLOPE(n, 0, gx) SLOPE(n, 1, gy))
+#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c(SLOPE(n, 0, gx) SLOPE(n, 1, gy) SLOPE(n, 2, gz))
+#define PR1(n, p, c, s, v, d)
+#define PR2(n, p, c, s, v, d)
+#include "ops/ewise.def"
+#undef x
+#undef y
+#undef z
+#undef r
+#undef g
+#define SLOPES1(n) {slope_##n##_0},
+#define SLOPES2(n) {slope_##n##_0, slope_##n##_1},
+#define SLOPES3(n) {slope_##n##_0, slope_##n##_1, slope_##n##_2},
+#endif
+
+/* ---- the table */
+
+#define TABLE_NAME2(isa, ct) loops_##isa##_##ct
+#define TABLE_NAME1(isa, ct) TABLE_NAME2(isa, ct)
+extern const CtLoops TABLE_NAME1(ISA, CT);
+
+const CtLoops TABLE_NAME1(ISA, CT) = {
+    .value =
+        {
+#define EW1(n, p, c, s, v, gx, d)         IF_##c([EW_ROW_##n] = value_##n, )
+#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c([EW_ROW_##n] = value_##n, )
+#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c([EW_ROW_##n] = value_##n, )
+#define PR1(n, p, c, s, v, d)             IF_##c([EW_ROW_##n] = value_##n, )
+#define PR2(n, p, c, s, v, d)             IF_##c([EW_ROW_##n] = value_##n, )
+#include "ops/ewise.def"
+        },
+#ifdef IS_FLOAT_CT
+    .slope =
+        {
+#define EW1(n, p, c, s, v, gx, d)         IF_##c([EW_ROW_##n] = SLOPES1(n))
+#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c([EW_ROW_##n] = SLOPES2(n))
+#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c([EW_ROW_##n] = SLOPES3(n))
+#define PR1(n, p, c, s, v, d)
+#define PR2(n, p, c, s, v, d)
+#include "ops/ewise.def"
+        },
+#endif
+    .load = {CONVERT_TABLE(load)},
+    .store = {CONVERT_TABLE(store)},
+};

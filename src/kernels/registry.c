@@ -1,0 +1,91 @@
+/* The candidates of kernels.def, by op, and choosing among them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/ewise.h"
+#include "kernels/kernel.h"
+
+#define NO_CAN
+#define NO_PREPARE
+#define CAN(f)     .can = can_##f,
+#define PREPARE(f) .prepare = prepare_##f, .release = release_##f,
+typedef struct Row {
+    OpId op;
+    Kernel kernel;
+} Row;
+static const Row rows[] = {
+#define KERNEL(op, fn, takes, can_fn, prepare_fn, text)                                            \
+    {OP_##op, {can_fn prepare_fn.name = #fn, .doc = text, .flags = takes, .run = run_##fn}},
+#define CHECK(op, fn)
+#define MEASURE(op, fn)
+#include "kernels/kernels.def"
+};
+
+static const CheckFn checks[NOPS] = {
+#define KERNEL(op, fn, takes, can_fn, prepare_fn, text)
+#define CHECK(op, fn) [OP_##op] = check_##fn,
+#define MEASURE(op, fn)
+#include "kernels/kernels.def"
+};
+static const MeasureFn measures[NOPS] = {
+#define KERNEL(op, fn, takes, can_fn, prepare_fn, text)
+#define CHECK(op, fn)
+#define MEASURE(op, fn) [OP_##op] = measure_##fn,
+#include "kernels/kernels.def"
+};
+
+CheckFn kernel_check(OpId op) { return checks[op]; }
+MeasureFn kernel_measure(OpId op) { return measures[op]; }
+
+/* Rows of one op stand together; first_row[op] is 1 + the index of the first, 0 = none. */
+static uint16_t first_row[NOPS];
+
+__attribute__((constructor)) static void index_rows(void) {
+    for (int i = (int)COUNT_OF(rows) - 1; i >= 0; i--) first_row[rows[i].op] = (uint16_t)(i + 1);
+}
+
+static const Kernel ewise_kernel = {.name = "loop",
+                                    .doc = "one loop an instruction set, made from ewise.def",
+                                    .flags = TAKES_STRIDES,
+                                    .run = run_ewise};
+
+static Status refuse(const KernelArgs *a, const char *reasons) {
+    char types[400] = "";
+    size_t at = 0;
+    for (int i = 0; i < a->nin && at < sizeof types - 210; i++) {
+        if (!a->in[i].type) continue;
+        char one[200];
+        at += (size_t)snprintf(types + at, sizeof types - at, at ? ", %s" : "%s",
+                               type_text(a->in[i].type, one, sizeof one));
+    }
+    return FAIL(UNSUPPORTED, "%s: no kernel for inputs %s:%s", a->op->name, types, reasons);
+}
+
+Status kernel_choose(const KernelArgs *a, const Kernel **out) {
+    OpId id = a->op->id;
+    if (a->op->ew_index >= 0) {
+        *out = &ewise_kernel;
+        return OK;
+    }
+    char reasons[600] = "";
+    size_t at = 0;
+    for (size_t i = first_row[id]; i && i <= COUNT_OF(rows) && rows[i - 1].op == id; i++) {
+        const Kernel *k = &rows[i - 1].kernel;
+        const char *why = k->can ? k->can(a) : NULL;
+        if (!why) {
+            *out = k;
+            return OK;
+        }
+        if (at < sizeof reasons)
+            at += (size_t)snprintf(reasons + at, sizeof reasons - at, " %s: %s;", k->name, why);
+    }
+    return refuse(a, reasons);
+}
+
+int64_t kernel_cost(const KernelArgs *a) {
+    int64_t n = 0;
+    for (int i = 0; i < a->nin; i++)
+        if (a->in[i].type) n = max_i64(n, type_count(a->in[i].type));
+    for (int i = 0; i < a->nout; i++) n = max_i64(n, type_count(a->out[i].type));
+    return a->op->kind == K_HERO ? n * 16 : n;
+}

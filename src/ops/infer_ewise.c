@@ -1,0 +1,49 @@
+/* Shapes and dtypes of elementwise rows and of their hidden gradient ops. */
+#include <string.h>
+
+#include "ops/op.h"
+
+static DType promoted(const Op *op, int nin, const TensorType *const *in) {
+    int first = op->ewclass == EW_WHERE ? 1 : 0;
+    DType d = in[first]->dtype;
+    for (int i = first + 1; i < nin; i++) d = dtype_promote(d, in[i]->dtype);
+    return op->ewclass == EW_FLT ? dtype_to_float(d) : d;
+}
+
+DType ewise_compute_type(const Op *op, int nin, const TensorType *const *in) {
+    if (op->ewclass == EW_LOG) return DT_bool;
+    return dtype_info[promoted(op, nin, in)].compute;
+}
+
+static Status check_class(const Op *op, DType d) {
+    if (op->ewclass == EW_NUM && d == DT_bool)
+        return FAIL(TYPE, "%s: inputs are bool; it takes numbers (cast first, or use logical_%s)",
+                    op->name, op->id == OP_neg ? "not" : "xor");
+    if (op->ewclass == EW_INT && dtype_is_float(d))
+        return FAIL(TYPE, "%s: input dtype is %s; it takes integers and bool", op->name,
+                    dtype_name(d));
+    return OK;
+}
+
+Status infer_ewise(const OpCall *c, TensorType *out) {
+    const Op *op = c->op;
+    DType d = promoted(op, c->nin, c->in);
+    TRY(check_class(op, d));
+    TensorType shape = *c->in[0];
+    for (int i = 1; i < c->nin; i++)
+        if (!type_same_dims(&shape, c->in[i]))
+            TRY(type_broadcast(op->name, &shape, c->in[i], &shape));
+    *out = shape;
+    out->dtype = (uint8_t)(op->is_predicate || op->ewclass == EW_LOG ? DT_bool : d);
+    return OK;
+}
+
+/* Inputs g, x, y, z, r, absent where the row does not need them: all broadcast to g's shape. */
+Status infer_ewgrad(const OpCall *c, TensorType *out) {
+    TensorType shape = *c->in[0];
+    for (int i = 1; i < c->nin; i++)
+        if (c->in[i] && !type_same_dims(&shape, c->in[i]))
+            TRY(type_broadcast(c->op->name, &shape, c->in[i], &shape));
+    *out = shape;
+    return OK;
+}

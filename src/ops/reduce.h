@@ -1,0 +1,13 @@
+/* What reductions share: which axes, what shape is left. */
+#ifndef DIP_REDUCE_H
+#define DIP_REDUCE_H
+
+#include "ops/op.h"
+
+/* None and () mean all axes; bit i of mask = axis i is reduced. */
+Status reduce_axes(const char *op, const IntList *axis, int rank, uint32_t *mask);
+/* out->dtype = x->dtype. */
+Status reduce_shape(const char *op, const TensorType *x, const IntList *axis, bool keep_dims,
+                    TensorType *out);
+
+#endif

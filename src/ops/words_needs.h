@@ -1,0 +1,64 @@
+/* The needs reading: a value is the set of operands it was made from. */
+/* clang-format off */
+#define vnum(c) 0u
+#define vfma(a, b, c) ((a) | (b) | (c))
+#define vsel(m, a, b) ((m) | (a) | (b))
+#define U(a) (a)
+#define D(a, b) ((a) | (b))
+#define vadd D
+#define vsub D
+#define vmul D
+#define vdiv D
+#define vmin D
+#define vmax D
+#define vpow D
+#define vatan2 D
+#define vfloordiv D
+#define vfloormod D
+#define vtruncdiv D
+#define vtruncmod D
+#define vcopysign D
+#define vlt D
+#define vle D
+#define vgt D
+#define vge D
+#define veq D
+#define vne D
+#define band D
+#define bor D
+#define bnot U
+#define vneg U
+#define vabs U
+#define vsign U
+#define vsqrt U
+#define vfloor U
+#define vceil U
+#define vround U
+#define vtrunc U
+#define visnan U
+#define visinf U
+#define vexp U
+#define vexp2 U
+#define vexpm1 U
+#define vlog U
+#define vlog1p U
+#define vlog2 U
+#define vlog10 U
+#define vsin U
+#define vcos U
+#define vtan U
+#define vasin U
+#define vacos U
+#define vatan U
+#define vsinh U
+#define vcosh U
+#define vtanh U
+#define vasinh U
+#define vacosh U
+#define vatanh U
+#define verf U
+#define verfc U
+#define verfinv U
+#define vlgamma U
+#define vdigamma U
+#define vsigmoid U
