@@ -51,6 +51,22 @@ WORD I ishl(I a, int n) { return (I)((U)a << n); }
 WORD I ishr(I a, int n) { return (I)((U)a >> n); }
 WORD I isel(B m, I a, I b) { return m ? a : b; }
 
+#define vtable(table, i)   (table)[i]
+#define VTABLE(table, ...) static const V table[] = {__VA_ARGS__};
+
+#ifdef CT_f32
+/* Words on W, the next wider type, for reductions that need more digits. */
+#define W       double
+#define wnum(c) ((double)(c))
+WORD W wide(V a) { return a; }
+WORD V narrow(W a) { return (V)a; }
+WORD W wadd(W a, W b) { return a + b; }
+WORD W wsub(W a, W b) { return a - b; }
+WORD W wmul(W a, W b) { return a * b; }
+WORD B wge(W a, W b) { return a >= b; }
+WORD W wsel(B m, W a, W b) { return m ? a : b; }
+#endif
+
 /* Equal values differ in bits only as -0 and +0: "or" keeps the minus, "and" drops it. */
 WORD V vmin(V a, V b) {
     V equal = vbits(ibits(a) | ibits(b));
