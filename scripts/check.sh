@@ -62,7 +62,7 @@ check_python_nodnn() {
     need_venv pytest
     rm -rf build/site-nodnn
     .venv/bin/python -m pip install -q --no-build-isolation --no-deps --target build/site-nodnn \
-        -Cbuild-dir=build/py-nodnn -Csetup-args=-Ddnn=disabled .
+        --config-settings=build-dir=build/py-nodnn --config-settings=setup-args=-Ddnn=disabled .
     PYTHONPATH=build/site-nodnn .venv/bin/python -m pytest -q tests/python
 }
 
@@ -86,7 +86,7 @@ test_python() {
             "$venv/bin/python" -m pip install -q $python_packages pytest
         fi
         PATH=$venv/bin:$PATH "$venv/bin/python" -m pip install -q --no-build-isolation \
-            --no-deps --force-reinstall -Cbuild-dir="build/py-$1" .
+            --no-deps --force-reinstall --config-settings=build-dir="build/py-$1" .
         "$venv/bin/python" -m pytest -q tests/python
         return 0
     done

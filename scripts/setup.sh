@@ -94,7 +94,7 @@ need_diptych() {
     say "building and installing diptych (log: build/install.log)"
     mkdir -p build
     .venv/bin/python -m pip install -v --no-build-isolation --no-deps --force-reinstall \
-        -Cbuild-dir=build/py . >build/install.log 2>&1 ||
+        --config-settings=build-dir=build/py . >build/install.log 2>&1 ||
         { tail -40 build/install.log >&2; die "the build failed; the whole log: build/install.log"; }
     printf '%s\n' "$hash" >.venv/stamp-diptych
 }
