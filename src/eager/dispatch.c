@@ -277,6 +277,10 @@ Status dispatch_update(const Op *op, const void *attrs, int nin, Tensor **take, 
     Status status = check_arity(op, nin, take);
     if (status == OK) status = infer_types(&r);
     if (status == OK) status = run_now(&r, true);
+    if (status != OK) {
+        memcpy(take, r.in, (size_t)nin * sizeof *take);
+        r.nin = 0;
+    }
     run_done(&r);
     return status;
 }

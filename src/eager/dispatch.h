@@ -10,7 +10,8 @@
 Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
 
 /* Like dispatch, for update ops: an input whose bytes nobody else sees gives them to the result.
- * Inputs are consumed: their references are taken even on failure. Nothing is recorded. */
+ * Inputs are consumed; on failure they are back in `take` (perhaps as dense copies of themselves).
+ * Nothing is recorded. */
 Status dispatch_update(const Op *op, const void *attrs, int nin, Tensor **take, Tensor **out);
 
 /* Number of results that dispatch will write for these inputs. */

@@ -25,6 +25,7 @@ struct GradLink {
     const char *name;  /* for messages */
     CustomGrad custom; /* backward != NULL: custom */
     HookEntry *hooks;
+    void *owner; /* of a leaf: its Param, borrowed */
     GradLink *next_freed;
     size_t nbytes; /* of this whole block */
     /* The arrays below live behind the struct in the same block. */

@@ -58,6 +58,9 @@ GradLink *link_ref(GradLink *l) {
     return l;
 }
 
+void link_set_owner(GradLink *l, void *owner) { l->owner = owner; }
+void *link_owner(const GradLink *l) { return l->owner; }
+
 static void node_free(GradLink *l) {
     for (int i = 0; i < l->nin + l->nout; i++) tensor_unref(l->saved[i]);
     for (int i = 0; i < l->nin; i++)

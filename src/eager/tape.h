@@ -36,6 +36,9 @@ Status tape_record_custom(const char *name, CustomGrad custom, int nin, Tensor *
 GradLink *tape_leaf(void);
 GradLink *link_ref(GradLink *l);
 void link_unref(GradLink *l);
+/* Whose leaf it is (a Param; NULL: nobody's), borrowed: the owner takes itself away when it dies. */
+void link_set_owner(GradLink *l, void *owner);
+void *link_owner(const GradLink *l);
 /* A new handle on t's value whose link is `leaf`. */
 Tensor *tape_attach(const Tensor *t, GradLink *leaf);
 

@@ -1,0 +1,168 @@
+/* Parameters: values, gradients, steps. */
+#include "eager/param.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eager/dispatch.h"
+#include "tensor/pool.h"
+
+static char *copy_text(const char *text) {
+    size_t n = strlen(text) + 1;
+    return memcpy(pool_small(n), text, n);
+}
+
+/* Takes over `value`, a handle that nobody else has. */
+static void take_value(Param *p, Tensor *value) {
+    if (value->link) link_unref(value->link);
+    value->link = p->requires_grad ? link_ref(p->leaf) : NULL;
+    value->output = 0;
+    tensor_unref(p->value);
+    p->value = value;
+}
+
+Param *param_new(const char *name, const Tensor *value) {
+    Param *p = pool_small(sizeof *p);
+    *p = (Param){.refs = 1, .requires_grad = dtype_is_float(value->type.dtype)};
+    p->name = copy_text(name);
+    p->leaf = tape_leaf();
+    link_set_owner(p->leaf, p);
+    take_value(p, tensor_alias(value));
+    return p;
+}
+
+Param *param_ref(Param *p) {
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    return p;
+}
+
+void param_unref(Param *p) {
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
+    tensor_unref(p->value);
+    tensor_unref(p->grad);
+    link_set_owner(p->leaf, NULL); /* a tape may hold the leaf longer */
+    link_unref(p->leaf);
+    pool_small_free(p->name, strlen(p->name) + 1);
+    pool_small_free(p, sizeof *p);
+}
+
+Status param_require_grad(Param *p, bool on) {
+    if (on && !dtype_is_float(p->value->type.dtype))
+        return FAIL(TYPE, "parameter '%s' is %s; only floats can require a gradient", p->name,
+                    dtype_name(p->value->type.dtype));
+    if (on == p->requires_grad) return OK;
+    p->requires_grad = on;
+    take_value(p, tensor_alias(p->value));
+    return OK;
+}
+
+void param_rename(Param *p, const char *name) {
+    char *old = p->name;
+    p->name = copy_text(name);
+    pool_small_free(old, strlen(old) + 1);
+}
+
+static Status check_like(const Param *p, const Tensor *t, const char *what) {
+    if (type_equal(&t->type, &p->value->type)) return OK;
+    char have[200], got[200];
+    return FAIL(VALUE, "parameter '%s' is %s; its new %s is %s", p->name,
+                type_text(&p->value->type, have, sizeof have), what,
+                type_text(&t->type, got, sizeof got));
+}
+
+Status param_assign(Param *p, const Tensor *value) {
+    TRY(check_like(p, value, "value"));
+    take_value(p, tensor_alias(value));
+    return OK;
+}
+
+void param_replace(Param *p, const Tensor *value) {
+    p->requires_grad = p->requires_grad && dtype_is_float(value->type.dtype);
+    take_value(p, tensor_alias(value));
+    tensor_unref(p->grad);
+    p->grad = NULL;
+}
+
+Status param_set_grad(Param *p, Tensor *g) {
+    if (g) TRY(check_like(p, g, "gradient"));
+    Tensor *old = p->grad;
+    p->grad = g ? tensor_ref(g) : NULL;
+    tensor_unref(old);
+    return OK;
+}
+
+Status param_add_grad(Param *p, Tensor *g) {
+    if (!p->grad) return param_set_grad(p, g);
+    TRY(check_like(p, g, "gradient"));
+    Tensor *sum;
+    TRY(dispatch2(OP_add, NULL, p->grad, g, &sum));
+    tensor_unref(p->grad);
+    p->grad = sum;
+    return OK;
+}
+
+/* ---- steps */
+
+/* The call's inputs are handed over, so that value and state are exclusive while it runs. */
+Status param_update(Param *p, const ParamUpdate *u) {
+    Tensor *in[1 + PARAM_STATES_MAX + PARAM_REST_MAX], *out[1 + PARAM_STATES_MAX];
+    int nin = 1 + u->nstate + u->nrest;
+    in[0] = p->value;
+    memcpy(in + 1, u->state, (size_t)u->nstate * sizeof *in);
+    for (int i = 0; i < u->nrest; i++)
+        in[1 + u->nstate + i] = u->rest[i] ? tensor_ref(u->rest[i]) : NULL;
+    bool was = tape_set(false);
+    Status status = dispatch_update(u->op, u->attrs, nin, in, out);
+    tape_set(was);
+    if (status != OK) { /* the inputs came back */
+        for (int i = 0; i < u->nrest; i++) tensor_unref(in[1 + u->nstate + i]);
+        p->value = in[0];
+        memcpy(u->state, in + 1, (size_t)u->nstate * sizeof *in);
+        error_prefix("parameter '%s': ", p->name);
+        return status;
+    }
+    p->value = NULL;
+    take_value(p, out[0]);
+    memcpy(u->state, out + 1, (size_t)u->nstate * sizeof *out);
+    return OK;
+}
+
+/* ---- gradients of all parameters behind a value */
+
+static Status add_gradients(int n, GradLink *const *leaves, Tensor *const *grads) {
+    for (int i = 0; i < n; i++) {
+        Param *p = link_owner(leaves[i]);
+        if (p && grads[i]) TRY(param_add_grad(p, grads[i]));
+    }
+    return OK;
+}
+
+/* Leaves of parameters that want a gradient move to the front; returns their number. */
+static int keep_owned(int n, GradLink **leaves) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        const Param *p = link_owner(leaves[i]);
+        if (p && p->requires_grad) leaves[kept++] = leaves[i];
+    }
+    return kept;
+}
+
+Status param_backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) {
+    if (!root->link)
+        return FAIL(RUNTIME, "backward: the value does not depend on anything that requires a "
+                             "gradient (was it computed with gradients off?)");
+    int n;
+    GradLink **leaves = tape_leaves(root, &n);
+    n = keep_owned(n, leaves);
+    Tensor **grads = calloc((size_t)n + 1, sizeof *grads);
+    if (!grads) abort(); /* bookkeeping: the pool_small policy */
+    BackwardArgs a = {1, &root, &seed, n, leaves, create_graph, keep};
+    Status status = tape_backward(&a, grads);
+    bool was = tape_set(create_graph);
+    if (status == OK) status = add_gradients(n, leaves, grads);
+    tape_set(was);
+    for (int i = 0; i < n; i++) tensor_unref(grads[i]);
+    free(grads);
+    free(leaves);
+    return status;
+}
