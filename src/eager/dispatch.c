@@ -176,19 +176,30 @@ static Status run_now(Run *r, bool update) {
     return status;
 }
 
-static Status run_view(Run *r) {
+static Status view_result(Run *r, int k) {
     OpCall c = {r->op, r->attrs, r->nin, r->nout, r->types};
+    const TensorType *type = &r->outtypes[k];
     int64_t strides[MAX_RANK], offset;
-    TRY(type_check(&r->outtypes[0], r->op->name));
-    if (!r->op->view(&c, &r->outtypes[0], r->in[0]->strides, strides, &offset)) {
+    TRY(type_check(type, r->op->name));
+    if (!r->op->view(&c, k, type, r->in[0]->strides, strides, &offset)) {
         TRY(replace(&r->in[0], OP_contiguous, NULL));
         r->types[0] = &r->in[0]->type;
-        if (!r->op->view(&c, &r->outtypes[0], r->in[0]->strides, strides, &offset))
+        if (!r->op->view(&c, k, type, r->in[0]->strides, strides, &offset))
             return FAIL(INTERNAL, "%s: a dense input cannot be viewed", r->op->name);
     }
     Tensor *x = r->in[0];
-    r->out[0] = tensor_over(x->storage, &r->outtypes[0], strides,
-                            x->data + offset * dtype_size(x->type.dtype));
+    r->out[k] =
+        tensor_over(x->storage, type, strides, x->data + offset * dtype_size(x->type.dtype));
+    return OK;
+}
+
+static Status run_view(Run *r) {
+    for (int k = 0; k < r->nout; k++) {
+        Status status = view_result(r, k);
+        if (status == OK) continue;
+        while (k--) tensor_unref(r->out[k]);
+        return status;
+    }
     return OK;
 }
 

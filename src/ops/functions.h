@@ -16,7 +16,7 @@
 #define COUNT_5(name)
 #define COUNT_BY_ATTRS(name) int count_##name(const OpCall *c);
 #define VIEW_K_MAP(name)                                                                           \
-    bool view_##name(const OpCall *c, const TensorType *out, const int64_t *xs, int64_t *s,        \
+    bool view_##name(const OpCall *c, int k, const TensorType *out, const int64_t *xs, int64_t *s, \
                      int64_t *offset);
 #define VIEW_K_REDUCE(name)
 #define VIEW_K_GATHER(name)

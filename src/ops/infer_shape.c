@@ -52,12 +52,57 @@ Status infer_reshape(const OpCall *c, TensorType *out) {
     return OK;
 }
 
-/* Only dense inputs are viewed: the general case would need to split and join strides. */
-bool view_reshape(const OpCall *c, const TensorType *out, const int64_t *xs, int64_t *s,
-                  int64_t *offset) {
-    *offset = 0;
+/* The axes of size > 1 from `from` on, up to *to, that hold as many elements as the new axes
+ * `at` .. *end: matched one group after the other. */
+typedef struct Group {
+    int from, to; /* old axes */
+    int at, end;  /* new axes */
+} Group;
+
+static Group next_group(const TensorType *x, const TensorType *out, int from, int at) {
+    Group g = {from, from + 1, at, at + 1};
+    int64_t have = x->dims[from], want = out->dims[at];
+    while (have != want) {
+        if (have < want)
+            have *= x->dims[g.to++];
+        else
+            want *= out->dims[g.end++];
+    }
+    return g;
+}
+
+/* Splits and joins axes: a group of old axes can be joined when each steps over the next evenly. */
+bool shape_view(const TensorType *x, const TensorType *out, const int64_t *xs, int64_t *s) {
     type_strides(out, s);
-    return type_strides_dense(c->in[0], xs);
+    if (type_strides_dense(x, xs) || type_count(x) == 0) return true;
+    TensorType old = {.rank = 0};
+    int64_t steps[MAX_RANK];
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dims[i] == 1) continue;
+        steps[old.rank] = xs[i];
+        old.dims[old.rank++] = x->dims[i];
+    }
+    int at = 0;
+    for (int from = 0; from < old.rank;) {
+        Group g = next_group(&old, out, from, at);
+        for (int i = g.from; i < g.to - 1; i++)
+            if (steps[i] != steps[i + 1] * old.dims[i + 1]) return false;
+        int64_t step = steps[g.to - 1];
+        for (int i = g.end - 1; i >= g.at; i--) {
+            s[i] = step;
+            step *= out->dims[i];
+        }
+        from = g.to;
+        at = g.end;
+    }
+    return true;
+}
+
+bool view_reshape(const OpCall *c, int k, const TensorType *out, const int64_t *xs, int64_t *s,
+                  int64_t *offset) {
+    (void)k;
+    *offset = 0;
+    return shape_view(c->in[0], out, xs, s);
 }
 
 void grad_reshape(GradCtx *c) {
@@ -87,8 +132,9 @@ Status infer_broadcast_to(const OpCall *c, TensorType *out) {
     return OK;
 }
 
-bool view_broadcast_to(const OpCall *c, const TensorType *out, const int64_t *xs, int64_t *s,
-                       int64_t *offset) {
+bool view_broadcast_to(const OpCall *c, int k, const TensorType *out, const int64_t *xs, int64_t *s,
+                  int64_t *offset) {
+    (void)k;
     const TensorType *x = c->in[0];
     *offset = 0;
     for (int i = 0; i < out->rank; i++) {
@@ -130,8 +176,9 @@ Status infer_transpose(const OpCall *c, TensorType *out) {
     return OK;
 }
 
-bool view_transpose(const OpCall *c, const TensorType *out, const int64_t *xs, int64_t *s,
-                    int64_t *offset) {
+bool view_transpose(const OpCall *c, int k, const TensorType *out, const int64_t *xs, int64_t *s,
+                  int64_t *offset) {
+    (void)k;
     int perm[MAX_RANK];
     *offset = 0;
     if (read_perm(c, perm) != OK) return false;

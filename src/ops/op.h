@@ -71,9 +71,9 @@ typedef struct Builder Builder;
 /* Writes the op as calls of simpler ops. */
 typedef struct ExpandCtx ExpandCtx;
 typedef void (*ExpandFn)(ExpandCtx *c);
-/* For MAP ops: strides and byte-free offset (in elements) of the result over the input's strides.
- * False: this layout cannot be viewed, copy the input to dense first. */
-typedef bool (*ViewFn)(const OpCall *c, const TensorType *out, const int64_t *xstrides,
+/* For MAP ops: strides and byte-free offset (in elements) of result k, of type *out, over the
+ * input's strides. False: this layout cannot be viewed, copy the input to dense first. */
+typedef bool (*ViewFn)(const OpCall *c, int k, const TensorType *out, const int64_t *xstrides,
                        int64_t *strides, int64_t *offset);
 
 enum { NOUT_BY_ATTRS = -1, NIN_ANY = 255 };
