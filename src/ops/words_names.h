@@ -144,4 +144,8 @@
 #define tan_of WORD_NAME(tan_of, CT_NAME)
 #define asin_parts WORD_NAME(asin_parts, CT_NAME)
 #define atan_ratio WORD_NAME(atan_ratio, CT_NAME)
+#define lgamma_low WORD_NAME(lgamma_low, CT_NAME)
+#define lgamma_high WORD_NAME(lgamma_high, CT_NAME)
+#define digamma_low WORD_NAME(digamma_low, CT_NAME)
+#define digamma_high WORD_NAME(digamma_high, CT_NAME)
 #endif
