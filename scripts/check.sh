@@ -10,7 +10,7 @@ build() {
     shift
     need_packages $build_packages meson
     if [ ! -e "build/$name/build.ninja" ]; then
-        /usr/bin/meson setup "build/$name" -Dpython=disabled "$@" >"build/$name.log" 2>&1 ||
+        /usr/bin/meson setup "build/$name" "$@" >"build/$name.log" 2>&1 ||
             { tail -20 "build/$name.log"; die "could not configure build/$name"; }
     fi
     ninja -C "build/$name" --quiet

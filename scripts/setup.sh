@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1
 PATH=$top/.venv/bin:$PATH
 
 # What a build needs, what the examples and tests need besides.
-build_packages="gcc libc6-dev ninja-build pkg-config patchelf libdnnl-dev zlib1g-dev
+build_packages="gcc libc6-dev ninja-build pkg-config libdnnl-dev zlib1g-dev
     python3 python3-dev python3-venv"
 data_packages="dataset-fashion-mnist"
 # meson-python drives the build; 0.16 is the first with the settings of pyproject.toml.
