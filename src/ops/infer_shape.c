@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/functions.h"
+#include "ops/view.h"
 
 Status infer_same(const OpCall *c, TensorType *out) {
     *out = *c->in[0];
@@ -133,7 +134,7 @@ Status infer_broadcast_to(const OpCall *c, TensorType *out) {
 }
 
 bool view_broadcast_to(const OpCall *c, int k, const TensorType *out, const int64_t *xs, int64_t *s,
-                  int64_t *offset) {
+                       int64_t *offset) {
     (void)k;
     const TensorType *x = c->in[0];
     *offset = 0;
@@ -177,7 +178,7 @@ Status infer_transpose(const OpCall *c, TensorType *out) {
 }
 
 bool view_transpose(const OpCall *c, int k, const TensorType *out, const int64_t *xs, int64_t *s,
-                  int64_t *offset) {
+                    int64_t *offset) {
     (void)k;
     int perm[MAX_RANK];
     *offset = 0;
