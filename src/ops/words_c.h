@@ -21,9 +21,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WORD         static inline __attribute__((always_inline))
+#define WORD                   static inline __attribute__((always_inline))
 #define WORD_PASTE(word, type) word##_##type
-#define WORD_NAME(word, type) WORD_PASTE(word, type)
+#define WORD_NAME(word, type)  WORD_PASTE(word, type)
 
 /* A real fused multiply-add, or multiply then add: one choice an instruction-set class. */
 #if defined(__FMA__) || defined(__aarch64__)
@@ -54,6 +54,7 @@
 #define DIP_WORDS_C_f32
 #define WORD_LIBM(name) name##f
 #include "words_float.h"
+/* then, in its words: */
 #include "math.def"
 #undef WORD_LIBM
 #endif
@@ -68,6 +69,7 @@
 #define DIP_WORDS_C_f64
 #define WORD_LIBM(name) name
 #include "words_float.h"
+/* then, in its words: */
 #include "math.def"
 #undef WORD_LIBM
 #endif
