@@ -1,0 +1,134 @@
+/* One optimiser step over many parameters: _core.update_params.
+ *
+ * In: the name of an update op, the parameters, their states (a sequence of Parameters for each
+ * state input), the gradients, the numbers after them, and attributes as keywords. Each parameter
+ * and its states get new values, in place where nobody else holds them. */
+#include "core.h"
+
+enum { MAX_ATTRS = 128 };
+
+typedef struct Step {
+    const Op *op;
+    int64_t attrs[MAX_ATTRS];
+    PyObject *params, *states, *grads; /* fast sequences, owned */
+    PyObject *state[PARAM_STATES_MAX]; /* fast sequences, owned */
+    int nstate, nnumbers;
+    Tensor *numbers[PARAM_REST_MAX];
+} Step;
+
+static void step_done(Step *s) {
+    Py_XDECREF(s->params);
+    Py_XDECREF(s->states);
+    Py_XDECREF(s->grads);
+    for (int i = 0; i < s->nstate; i++) Py_XDECREF(s->state[i]);
+    for (int i = 0; i < s->nnumbers; i++) tensor_unref(s->numbers[i]);
+}
+
+static bool bad(const Step *s, const char *what, Py_ssize_t at) {
+    PyErr_Format(PyExc_TypeError, "%s: %s (at place %zd)", s->op->name, what, at);
+    return false;
+}
+
+/* Every list has one entry a parameter, and of the right kind. */
+static bool check_lists(const Step *s) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(s->params);
+    if (PySequence_Fast_GET_SIZE(s->grads) != n) {
+        PyErr_Format(PyExc_ValueError, "%s: %zd parameters but %zd gradients", s->op->name, n,
+                     PySequence_Fast_GET_SIZE(s->grads));
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *g = PySequence_Fast_GET_ITEM(s->grads, i);
+        if (!IS_PARAMETER(PySequence_Fast_GET_ITEM(s->params, i)))
+            return bad(s, "a parameter to update is no Parameter", i);
+        if (g != Py_None && !IS_TENSOR(g)) return bad(s, "a gradient is no Tensor", i);
+    }
+    for (int k = 0; k < s->nstate; k++) {
+        if (PySequence_Fast_GET_SIZE(s->state[k]) != n)
+            return bad(s, "a state list has another length than the parameters", k);
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (!IS_PARAMETER(PySequence_Fast_GET_ITEM(s->state[k], i)))
+                return bad(s, "a state is no Parameter", i);
+    }
+    return true;
+}
+
+static bool take_lists(Step *s, PyObject *const *args) {
+    s->params = PySequence_Fast(args[1], "the parameters must be a sequence");
+    s->states = s->params ? PySequence_Fast(args[2], "the states must be a sequence") : NULL;
+    s->grads = s->states ? PySequence_Fast(args[3], "the gradients must be a sequence") : NULL;
+    if (!s->grads) return false;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(s->states);
+    if (n > PARAM_STATES_MAX) return bad(s, "too many states", n);
+    for (int i = 0; i < (int)n; i++) {
+        PyObject *list = PySequence_Fast_GET_ITEM(s->states, i);
+        s->state[i] = PySequence_Fast(list, "each state must be a sequence of Parameters");
+        if (!s->state[i]) return false;
+        s->nstate++;
+    }
+    return check_lists(s);
+}
+
+static bool take_numbers(Step *s, PyObject *tuple) {
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) >= PARAM_REST_MAX)
+        return bad(s, "the numbers must be a short tuple", 0);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        Tensor *t = IS_TENSOR(item) ? tensor_ref(TENSOR(item)->t) : scalar_tensor(item, DT_f32);
+        if (!t) return false;
+        s->numbers[s->nnumbers++] = t;
+    }
+    return true;
+}
+
+static bool take_attrs(Step *s, PyObject *const *values, PyObject *names) {
+    attrs_init(s->op, s->attrs);
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+        const AttrSpec *spec = name ? attr_find(s->op, name) : NULL;
+        if (!spec) return bad(s, "unknown attribute", i);
+        if (!attr_from_object(s->op, spec, values[i], s->attrs)) return false;
+    }
+    return true;
+}
+
+/* The states' values are lent to the step and come back, new or (on failure) old. */
+static bool update_one(Step *s, Py_ssize_t i) {
+    PyObject *g = PySequence_Fast_GET_ITEM(s->grads, i);
+    if (g == Py_None) return true;
+    ParameterObject *p = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i));
+    ParameterObject *holders[PARAM_STATES_MAX];
+    Tensor *state[PARAM_STATES_MAX], *rest[PARAM_REST_MAX];
+    for (int k = 0; k < s->nstate; k++) {
+        holders[k] = PARAMETER(PySequence_Fast_GET_ITEM(s->state[k], i));
+        state[k] = holders[k]->param->value;
+    }
+    rest[0] = TENSOR(g)->t;
+    for (int k = 0; k < s->nnumbers; k++) rest[1 + k] = s->numbers[k];
+    ParamUpdate u = {s->op, s->attrs, s->nstate, state, 1 + s->nnumbers, rest};
+    Status status = param_update(p->param, &u);
+    p->base.t = p->param->value;
+    for (int k = 0; k < s->nstate; k++) holders[k]->base.t = holders[k]->param->value = state[k];
+    return status == OK || raise_status(status);
+}
+
+/* update_params(op, params, states, grads, numbers, **attributes) */
+PyObject *core_update_params(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                             PyObject *names) {
+    (void)module;
+    const char *name = n == 5 ? PyUnicode_AsUTF8(args[0]) : NULL;
+    Step s = {.op = name ? op_find(name) : NULL};
+    if (!s.op || strncmp(s.op->sig, "param", 5)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError,
+                            "update_params(op, params, states, grads, numbers): op must be the "
+                            "name of an optimiser step");
+        return NULL;
+    }
+    bool good = take_lists(&s, args) && take_numbers(&s, args[4]) && take_attrs(&s, args + n, names);
+    Py_ssize_t count = good ? PySequence_Fast_GET_SIZE(s.params) : 0;
+    for (Py_ssize_t i = 0; i < count && good; i++) good = update_one(&s, i);
+    step_done(&s);
+    if (!good) return NULL;
+    Py_RETURN_NONE;
+}
