@@ -19,7 +19,7 @@
     X(log10, 1.5)     \
     X(log1p, 1.5)     \
     X(tanh, 1.5)      \
-    X(sigmoid, 2)     \
+    X(sigmoid, 1.5)   \
     X(erf, 1.5)       \
     X(erfc, 1.5)      \
     X(sin, 1.5)       \
