@@ -60,6 +60,7 @@ GradLink *link_ref(GradLink *l) {
 
 void link_set_owner(GradLink *l, void *owner) { l->owner = owner; }
 void *link_owner(const GradLink *l) { return l->owner; }
+bool link_is_leaf(const GradLink *l) { return l->is_leaf; }
 
 static void node_free(GradLink *l) {
     for (int i = 0; i < l->nin + l->nout; i++) tensor_unref(l->saved[i]);

@@ -39,6 +39,7 @@ void link_unref(GradLink *l);
 /* Whose leaf it is (a Param; NULL: nobody's), borrowed: the owner takes itself away when it dies. */
 void link_set_owner(GradLink *l, void *owner);
 void *link_owner(const GradLink *l);
+bool link_is_leaf(const GradLink *l);
 /* A new handle on t's value whose link is `leaf`. */
 Tensor *tape_attach(const Tensor *t, GradLink *leaf);
 

@@ -119,7 +119,16 @@ static size_t value_length(const char *text) {
     return n;
 }
 
+static Status check_given(const Op *op, uint64_t given) {
+    for (int i = 0; i < op->nattrs; i++)
+        if (!*op->attrs[i].preset && !(given >> i & 1))
+            return FAIL(VALUE, "%s: attribute '%s' must be given; it has no default", op->name,
+                        op->attrs[i].name);
+    return OK;
+}
+
 Status attrs_parse(const Op *op, const char *text, void *attrs) {
+    uint64_t given = 0; /* bit i: attribute i */
     for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
         char name[64], value[256];
         size_t n = strcspn(at, "=");
@@ -138,8 +147,9 @@ Status attrs_parse(const Op *op, const char *text, void *attrs) {
         const AttrSpec *spec = attr_find(op, name);
         if (!spec) return unknown_attr(op, name);
         TRY(attr_parse(op, spec, value, attrs));
+        given |= (uint64_t)1 << (spec - op->attrs);
     }
-    return OK;
+    return check_given(op, given);
 }
 
 static int print_list(const IntList *list, char *buf, size_t size) {

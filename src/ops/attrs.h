@@ -50,7 +50,8 @@ typedef struct AttrSpec {
 struct Op;
 /* All defaults. Attributes without a default stay zero and must be set. */
 void attrs_init(const struct Op *op, void *attrs);
-/* Reads "axis=1 keep_dims=true shape=(2,3)" over the defaults. */
+/* Reads "axis=1 keep_dims=true shape=(2,3)" over the defaults; refuses when one without a default
+ * is missing. */
 Status attrs_parse(const struct Op *op, const char *text, void *attrs);
 /* One value given as text; the name of the op stands in errors. */
 Status attr_parse(const struct Op *op, const AttrSpec *spec, const char *text, void *attrs);

@@ -157,8 +157,14 @@ static void count_inputs(Op *op) {
     }
 }
 
-static const Op *by_name[NOPS];
-static int nnamed;
+static const Op *by_name[NOPS], *public_ops[NOPS];
+static int nnamed, npublic;
+
+/* Helpers of gradients; rows of ops.def are marked by their name. */
+static bool is_helper(const Op *op) {
+    size_t n = strlen(op->name);
+    return op->hidden || (n > 5 && !strcmp(op->name + n - 5, "_grad"));
+}
 
 static int compare_names(const void *a, const void *b) {
     return strcmp((*(const Op *const *)a)->name, (*(const Op *const *)b)->name);
@@ -170,10 +176,16 @@ __attribute__((constructor)) static void table_init(void) {
 #undef OP
     for (int id = 1; id < NOPS; id++) {
         if (op_table[id].kind != K_EWGRAD) count_inputs(&op_table[id]);
+        op_table[id].hidden = is_helper(&op_table[id]);
         by_name[nnamed++] = &op_table[id];
     }
     qsort(by_name, (size_t)nnamed, sizeof *by_name, compare_names);
+    for (int i = 0; i < nnamed; i++)
+        if (!by_name[i]->hidden) public_ops[npublic++] = by_name[i];
 }
+
+int op_public_count(void) { return npublic; }
+const Op *op_public(int64_t i) { return i >= 0 && i < npublic ? public_ops[i] : NULL; }
 
 const Op *op_find(const char *name) {
     Op wanted = {.name = name};

@@ -108,6 +108,9 @@ extern Op op_table[NOPS]; /* written only while the library loads */
 static inline const Op *op_get(OpId id) { return &op_table[id]; }
 /* NULL when there is none. */
 const Op *op_find(const char *name);
+/* Ops that users see, sorted by name: their number, and number i (NULL outside). */
+int op_public_count(void);
+const Op *op_public(int64_t i);
 /* Whether the tape records it: a rule, an expansion, or an elementwise row with gradients. */
 bool op_is_differentiable(const Op *op);
 
