@@ -1,0 +1,147 @@
+"""Shape and data movement in NumPy."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Ints = Sequence[int]
+
+
+def cast(x: Array, dtype: Any) -> Array:
+    return x.astype(dtype)
+
+
+def contiguous(x: Array) -> Array:
+    return x.copy()
+
+
+# ---- views
+
+
+def reshape(x: Array, shape: Ints) -> Array:
+    return x.reshape(tuple(shape))
+
+
+def flatten(x: Array, start_dim: int = 1, end_dim: int = -1) -> Array:
+    if x.ndim <= 1:
+        return x.reshape(-1)
+    end = end_dim % x.ndim
+    return x.reshape(*x.shape[:start_dim], -1, *x.shape[end + 1 :])
+
+
+def expand_dims(x: Array, axis: int) -> Array:
+    return np.expand_dims(x, axis)
+
+
+def squeeze(x: Array, axis: Ints | None = None) -> Array:
+    return np.squeeze(x, None if axis is None else tuple(axis))
+
+
+def broadcast_to(x: Array, shape: Ints) -> Array:
+    extra = len(shape) - x.ndim
+    sizes = [x.shape[i - extra] if n == -1 else n for i, n in enumerate(shape)]
+    return np.broadcast_to(x, sizes)
+
+
+def transpose(x: Array, input_perm: Ints | None = None) -> Array:
+    return np.transpose(x, input_perm)
+
+
+def swapaxes(x: Array, axis0: int, axis1: int) -> Array:
+    return np.swapaxes(x, axis0, axis1)
+
+
+def _indices(n: int, begin: int, size: int, step: int) -> list[int]:
+    """Positions begin, begin + step, ... inside the axis; all of them for size -1."""
+    return [i for i in (begin + k * step for k in range(n)) if 0 <= i < n][: None if size < 0 else size]
+
+
+def _place(shape: Ints, begin: Ints, size: Ints, step: Ints | None) -> Any:
+    """The open mesh that names the elements of a slice."""
+    lists = []
+    for axis, n in enumerate(shape):
+        b = begin[axis] if axis < len(begin) else 0
+        s = size[axis] if axis < len(size) else -1
+        d = step[axis] if step is not None and axis < len(step) else 1
+        lists.append(_indices(n, b, s, d))
+    return np.ix_(*[np.array(i, dtype=np.int64) for i in lists])
+
+
+def slice(x: Array, begin: Ints, size: Ints, step: Ints | None = None, drop: Ints = ()) -> Array:
+    part = x[_place(x.shape, begin, size, step)]
+    return np.squeeze(part, tuple(drop)) if len(drop) else part
+
+
+def slice_grad(g: Array, shape: Ints, begin: Ints, size: Ints, step: Ints | None = None,
+               drop: Ints = ()) -> Array:
+    return slice_set(np.zeros(shape, g.dtype), g, begin, size, step, drop)
+
+
+def slice_set(x: Array, value: Array, begin: Ints, size: Ints, step: Ints | None = None,
+              drop: Ints = ()) -> Array:
+    out = x.copy()
+    place = _place(x.shape, begin, size, step)
+    sizes = out[place].shape
+    kept = [n for i, n in enumerate(sizes) if i not in [d % x.ndim for d in drop]]
+    out[place] = np.broadcast_to(value, kept).reshape(sizes)
+    return out
+
+
+def strided_slice(x: Array, begin: Ints, end: Ints, strides: Ints | None = None,
+                  begin_mask: int = 0, end_mask: int = 0) -> Array:
+    import builtins
+
+    return x[tuple(
+        builtins.slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e,
+                       strides[i] if strides is not None else 1)
+        for i, (b, e) in enumerate(zip(begin, end, strict=True))
+    )]
+
+
+def narrow(x: Array, axis: int, start: int, length: int) -> Array:
+    return np.take(x, np.arange(length) + start % max(x.shape[axis], 1), axis)
+
+
+def flip(x: Array, dims: Ints) -> Array:
+    return np.flip(x, tuple(dims))
+
+
+def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    return np.diagonal(x, offset, dim1, dim2)
+
+
+def diagonal_grad(g: Array, shape: Ints, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    out = np.zeros(shape, g.dtype)
+    ends = np.moveaxis(out, (dim1, dim2), (-2, -1))
+    for k in range(g.shape[-1]):
+        ends[..., k - min(offset, 0), k + max(offset, 0)] = g[..., k]
+    return out
+
+
+def split(x: Array, split_size_or_sections: Ints, axis: int = 0) -> tuple[Array, ...]:
+    sizes = list(split_size_or_sections)
+    if len(sizes) == 1:
+        return tuple(np.split(x, range(sizes[0], max(x.shape[axis], 1), sizes[0]), axis))
+    return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
+
+
+def chunk(x: Array, chunks: int, axis: int = 0) -> tuple[Array, ...]:
+    return split(x, [-(-x.shape[axis] // chunks)], axis)
+
+
+def unstack(x: Array, axis: int = 0) -> tuple[Array, ...]:
+    return tuple(np.moveaxis(x, axis, 0))
+
+
+# ---- movement
+
+
+def concat(*tensors: Array, axis: int = 0) -> Array:
+    return np.concatenate(tensors, axis)
+
+
+def stack(*tensors: Array, axis: int = 0) -> Array:
+    return np.stack(tensors, axis)
