@@ -1,39 +1,175 @@
-/* Sums over axes. */
+/* Reductions over axis lists: laying the work out as tiles of results and leaves of elements.
+ *
+ * The layout is a pure function of the shape, so results have the same bits for any strides and any
+ * number of threads. Rows (the innermost axis is reduced) go through lanes; columns (it is kept, or
+ * fewer than 16 elements are reduced) side by side. docs/semantics.md writes the order down. */
+#include "kernels/reduce.h"
+
 #include <string.h>
 
+#include "base/parallel.h"
 #include "kernels/kernel.h"
-#include "kernels/loops.h"
-#include "kernels/walk.h"
+#include "kernels/lanes_sizes.h"
 #include "ops/reduce.h"
 
-void run_sum(const KernelArgs *a) {
-    const attrs_sum *at = a->attrs;
-    uint32_t mask;
-    const TensorType *x = a->in[0].type;
-    if (reduce_axes("sum", &at->axis, x->rank, &mask) != OK) return;
-    TensorType kept = *x;
-    int64_t strides[MAX_RANK], s = 1;
+enum { GRAIN = 32768 };
+
+extern const ReduceLoops reduce_loops_base, reduce_loops_avx2, reduce_loops_avx512;
+static const ReduceLoops *const tables[NISAS] = {
+    &reduce_loops_base,
+#if defined(__x86_64__)
+    &reduce_loops_avx2,
+    &reduce_loops_avx512,
+#endif
+};
+
+/* ---- layout */
+
+/* The axes of x whose bit in `mask` is `which`, as a walk. */
+static void walk_axes(Walk *w, const Buf *x, uint32_t mask, bool which) {
+    TensorType t = {.dtype = x->type->dtype};
+    int64_t strides[MAX_RANK];
+    for (int i = 0; i < x->type->rank; i++) {
+        if ((mask >> i & 1) != which) continue;
+        strides[t.rank] = x->strides[i];
+        t.dims[t.rank++] = x->type->dims[i];
+    }
+    walk_init(w, &t, 1, (const TensorType *[]){&t}, (const int64_t *[]){strides});
+}
+
+/* Elements of the innermost group of reduced axes; 0 when the innermost axis is kept. */
+static int64_t inner_group(const TensorType *x, uint32_t mask) {
+    int64_t n = 1;
+    bool any = false;
     for (int i = x->rank - 1; i >= 0; i--) {
-        strides[i] = mask >> i & 1 ? 0 : s;
-        if (!(mask >> i & 1)) s *= x->dims[i];
+        if (x->dims[i] == 1) continue;
+        if (!(mask >> i & 1)) break;
+        n *= x->dims[i];
+        any = true;
     }
-    memset(a->out[0].data, 0,
-           (size_t)(type_count(a->out[0].type) * dtype_size(a->out[0].type->dtype)));
-    DType ct = dtype_info[a->out[0].type->dtype].compute;
-    int64_t n = type_count(x);
-    Walk w;
-    walk_init(&w, x, 2, (const TensorType *[]){x, &kept},
-              (const int64_t *[]){a->in[0].strides, strides});
-    WalkPlace p;
-    if (n) walk_seek(&w, 0, &p);
-    for (int64_t i = 0; i < n; i++) {
-        double v = 0;
-        if (ct == DT_f32) {
-            float f;
-            loops(ct)->load[x->dtype](1, &f, a->in[0].data + p.offset[0] * dtype_size(x->dtype));
-            v = f;
-            ((float *)a->out[0].data)[p.offset[1]] += (float)v;
-        }
-        walk_step(&w, &p, 1);
+    return any ? n : 0;
+}
+
+static bool inner_plain(const Walk *w) {
+    return w->strides[0][w->rank - 1] == 1 || w->dims[w->rank - 1] == 1;
+}
+
+/* program, pass, p, via and ct are set already. */
+static void lay_out(Reduce *r, const Buf *x, uint32_t mask) {
+    walk_axes(&r->kept, x, mask, false);
+    walk_axes(&r->along, x, mask, true);
+    r->data = x->data;
+    r->dtype = x->type->dtype;
+    r->nout = r->kept.count;
+    r->n = r->along.count;
+    int64_t inner = inner_group(x->type, mask);
+    r->by_column = inner == 0 || r->n < FEW_LANES;
+    r->segment = r->by_column || inner < WIDE_ROW ? r->n : inner;
+    r->wide = r->segment >= WIDE_ROW;
+    r->leaf = r->by_column ? LEAF_ROWS : LEAF;
+    r->segment_leaves = (r->segment + r->leaf - 1) / r->leaf;
+    r->nleaves = r->n ? r->n / r->segment * r->segment_leaves : 0;
+    bool same = r->dtype == r->ct && r->via == r->ct;
+    r->rows_plain = same && inner_plain(&r->along);
+    r->plain = r->by_column ? same && inner_plain(&r->kept) : r->rows_plain && r->along.rank == 1;
+}
+
+/* ---- tiles */
+
+typedef struct Tiles {
+    const Reduce *r;
+    const Buf *out;
+    int64_t row, row_tiles; /* results in one row of `kept`, tiles in it */
+    int64_t width;          /* of most tiles */
+    bool split;
+} Tiles;
+
+static void tile_range(void *ctx, int64_t begin, int64_t end) {
+    const Tiles *t = ctx;
+    DType ct = t->r->ct, to = t->out->type->dtype;
+    uint64_t block[TILE];
+    for (int64_t i = begin; i < end; i++) {
+        int64_t within = i % t->row_tiles * t->width, first = i / t->row_tiles * t->row + within;
+        int64_t width = min_i64(t->width, t->row - within);
+        char *dst = t->out->data + first * dtype_size(to);
+        void *made = to == ct ? (void *)dst : block;
+        tables[isa_level()]->tile[ct](t->r, first, (int)width, t->split, made);
+        if (to != ct) loops(ct)->store[to](width, dst, block);
     }
+}
+
+static void run_tiles(const Reduce *r, const Buf *out) {
+    if (r->nout == 0) return;
+    Tiles t = {.r = r, .out = out, .width = TILE};
+    t.row = r->by_column ? r->kept.dims[r->kept.rank - 1] : r->nout;
+    int64_t total = r->nout * max_i64(r->n, 1);
+    if (!r->by_column) t.width = min_i64(max_i64(GRAIN / max_i64(r->n, 1), 1), TILE);
+    t.row_tiles = (t.row + t.width - 1) / t.width;
+    int64_t ntiles = r->nout / t.row * t.row_tiles;
+    int64_t grain = max_i64(GRAIN * ntiles / total, 1);
+    if (total <= GRAIN) {
+        tile_range(&t, 0, ntiles);
+    } else if (ntiles >= 2 * parallel_threads() || r->nleaves <= 1) {
+        parallel_for(ntiles, grain, tile_range, &t);
+    } else {
+        t.split = true;
+        tile_range(&t, 0, ntiles);
+    }
+}
+
+/* ---- the ops */
+
+static void run(const KernelArgs *a, Reduce *r) {
+    const ReduceAttrs *at = a->attrs;
+    uint32_t mask;
+    if (reduce_axes(a->op->name, &at->axis, a->in[0].type->rank, &mask) != OK) return;
+    lay_out(r, &a->in[0], mask);
+    run_tiles(r, &a->out[0]);
+}
+
+/* Sums and products of integers are made in 64 bits. */
+static DType sum_type(DType out) {
+    if (dtype_is_float(out)) return dtype_info[out].compute;
+    return out == DT_u64 ? DT_u64 : DT_i64;
+}
+
+static void run_pass(const KernelArgs *a, ReducePass pass, DType ct) {
+    run(a, &(Reduce){.program = RUN_PASS, .pass = pass, .via = ct, .ct = ct});
+}
+static DType in_compute(const KernelArgs *a) { return dtype_info[a->in[0].type->dtype].compute; }
+
+void run_reduce_sum(const KernelArgs *a) {
+    run_pass(a, PASS_ID_sum, sum_type(a->out[0].type->dtype));
+}
+void run_reduce_prod(const KernelArgs *a) {
+    run_pass(a, PASS_ID_prod, sum_type(a->out[0].type->dtype));
+}
+void run_reduce_amax(const KernelArgs *a) { run_pass(a, PASS_ID_max, in_compute(a)); }
+void run_reduce_amin(const KernelArgs *a) { run_pass(a, PASS_ID_min, in_compute(a)); }
+void run_reduce_all(const KernelArgs *a) { run_pass(a, PASS_ID_all, DT_bool); }
+void run_reduce_any(const KernelArgs *a) { run_pass(a, PASS_ID_any, DT_bool); }
+void run_reduce_count_nonzero(const KernelArgs *a) {
+    run(a, &(Reduce){.program = RUN_PASS, .pass = PASS_ID_sum, .via = DT_bool, .ct = DT_i64});
+}
+
+static void run_program(const KernelArgs *a, ReduceProgram program, double p) {
+    DType ct = in_compute(a);
+    run(a, &(Reduce){.program = program, .p = p, .via = ct, .ct = ct});
+}
+void run_reduce_mean(const KernelArgs *a) { run_program(a, RUN_MEAN, 0); }
+void run_reduce_logsumexp(const KernelArgs *a) { run_program(a, RUN_LOGSUMEXP, 0); }
+void run_reduce_var(const KernelArgs *a) {
+    run_program(a, RUN_VAR, (double)((const attrs_var *)a->attrs)->ddof);
+}
+void run_reduce_std(const KernelArgs *a) {
+    run_program(a, RUN_STD, (double)((const attrs_std *)a->attrs)->ddof);
+}
+void run_reduce_norm(const KernelArgs *a) {
+    double p = ((const attrs_norm *)a->attrs)->p;
+    if (p != 0) {
+        run_program(a, RUN_NORM, p);
+        return;
+    }
+    DType ct = in_compute(a); /* the number of elements that are not 0 */
+    run(a, &(Reduce){.program = RUN_PASS, .pass = PASS_ID_sum, .via = DT_bool, .ct = ct});
 }

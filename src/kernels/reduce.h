@@ -1,0 +1,51 @@
+/* A reduction over any axes, laid out for the loops: what is walked, which leaves there are. */
+#ifndef DIP_KERNELS_REDUCE_H
+#define DIP_KERNELS_REDUCE_H
+
+#include "kernels/loops.h"
+#include "kernels/walk.h"
+
+typedef enum ReducePass {
+#define PASS(name, ...) PASS_ID_##name,
+#include "ops/reduce.def"
+    NPASSES
+} ReducePass;
+
+typedef enum ReduceProgram {
+    RUN_PASS, /* one pass, as it is */
+    RUN_MEAN,
+    RUN_VAR,
+    RUN_STD,
+    RUN_NORM,
+    RUN_LOGSUMEXP,
+    NPROGRAMS
+} ReduceProgram;
+
+enum { TILE = 256 }; /* results worked on together */
+
+typedef struct Reduce {
+    ReduceProgram program;
+    ReducePass pass;
+    double p;             /* norm: the exponent; var, std: ddof */
+    DType dtype, via, ct; /* of the input; converted to first (or ct); computed in */
+    const char *data;
+    Walk kept, along; /* over the results; over the elements of each result, row-major */
+    int64_t nout, n;  /* results, and elements reduced into each */
+    bool by_column;   /* leaves of LEAF_ROWS rows, one lane a column */
+    bool wide;        /* 32 lanes instead of 16 */
+    bool plain;       /* all can be read in place */
+    bool rows_plain;  /* what lies in one row of `along` can */
+    int64_t segment;  /* leaves do not pass multiples of it */
+    int64_t leaf;     /* elements of a leaf */
+    int64_t nleaves, segment_leaves;
+} Reduce;
+
+/* Results [first, first + width), width <= TILE, into out, as values of the compute type. split:
+ * threads share the leaves. */
+typedef void ReduceTile(const Reduce *r, int64_t first, int width, bool split, void *out);
+
+typedef struct ReduceLoops {
+    ReduceTile *tile[NDTYPES]; /* by compute type */
+} ReduceLoops;
+
+#endif
