@@ -163,6 +163,7 @@ typedef struct Ports {
     const TensorType *types[2 * FEW_PORTS];
     bool want[FEW_PORTS];
     void *heap;
+    size_t heap_size;
 } Ports;
 
 static void ports_init(Ports *p, const GradLink *l, GradCtx *c, Ref **refs,
@@ -173,7 +174,8 @@ static void ports_init(Ports *p, const GradLink *l, GradCtx *c, Ref **refs,
     *want = p->want;
     p->heap = NULL;
     if (n > FEW_PORTS) {
-        p->heap = pool_small(n * (4 * sizeof(Ref) + 2 * sizeof(void *) + sizeof(bool)));
+        p->heap_size = n * (4 * sizeof(Ref) + 2 * sizeof(void *) + sizeof(bool));
+        p->heap = pool_small(p->heap_size);
         *types = p->heap;
         *refs = (Ref *)(*types + 2 * n);
         *want = (bool *)(*refs + 4 * n);
@@ -224,7 +226,7 @@ static Status walk_op(Reach *r, Visit *v, bool create_graph) {
     if (status == OK) status = take_gradients(r, l, &e, c.dx);
     if (status != OK) error_prefix("gradient of %s: ", l->name);
     eager_builder_done(&e);
-    free(ports.heap);
+    if (ports.heap) pool_small_free(ports.heap, ports.heap_size);
     return status;
 }
 

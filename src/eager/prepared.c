@@ -67,7 +67,7 @@ static void drop_all(void) {
             Entry *e = buckets[i];
             buckets[i] = e->next;
             if (e->kernel->release) e->kernel->release((void *)e->value.state);
-            free(e);
+            pool_small_free(e, sizeof *e + e->size);
         }
     }
     nentries = 0;

@@ -70,7 +70,7 @@ static void node_free(GradLink *l) {
         HookEntry *h = l->hooks;
         l->hooks = h->next;
         if (h->hook.release) h->hook.release(h->hook.ctx);
-        free(h);
+        pool_small_free(h, sizeof *h);
     }
     if (l->custom.release) l->custom.release(l->custom.ctx);
     pool_small_free(l, l->nbytes);
@@ -178,7 +178,7 @@ void tape_unhook(Tensor *t, int64_t id) {
             HookEntry *h = *at;
             *at = h->next;
             if (h->hook.release) h->hook.release(h->hook.ctx);
-            free(h);
+            pool_small_free(h, sizeof *h);
             return;
         }
 }
