@@ -3,7 +3,7 @@
 #ifndef DIP_LOOPS_H
 #define DIP_LOOPS_H
 
-#include "ops/op.h"
+#include "tensor/type.h"
 
 /* n elements; src[i] points to n elements of the compute type. For slopes src = g, x, y, z, r (only
  * those that the row needs are read). dst may be one of src; values of predicates are bytes. */
