@@ -310,13 +310,14 @@ static Tensor *make_input(const CasePlan *p, int i, DType floats, Layout layout)
     return tensor_of(&type, p->values[i], layout);
 }
 
-void case_run(const CasePlan *p, DType floats, Layout layout, bool with_leaves, CaseRun *out) {
+void case_run(const CasePlan *p, DType floats, Layout layout, uint32_t leaves, CaseRun *out) {
     memset(out, 0, sizeof *out);
     out->nin = p->nin;
     for (int i = 0; i < p->nin; i++) {
         if (p->in[i].is_absent) continue;
         out->in[i] = make_input(p, i, floats, layout);
-        if (!with_leaves || !dtype_is_float(out->in[i]->type.dtype)) continue;
+        if (!(leaves >> i & 1) || p->in[i].is_number || !dtype_is_float(out->in[i]->type.dtype))
+            continue;
         out->leaf[i] = tape_leaf();
         Tensor *t = tape_attach(out->in[i], out->leaf[i]);
         tensor_unref(out->in[i]);

@@ -65,8 +65,11 @@ typedef struct CaseRun {
 
 /* Float inputs become `floats` (DT_NONE: the row's own types). */
 DType case_dtype(const CaseInput *in, DType floats);
-/* with_leaves: float inputs are variables. Random ops start from the same seed each time. */
-void case_run(const CasePlan *p, DType floats, Layout layout, bool with_leaves, CaseRun *out);
+/* Bit i of `leaves`: input i, if a float tensor, is a variable. Random ops start from the same
+ * seed. */
+void case_run(const CasePlan *p, DType floats, Layout layout, uint32_t leaves, CaseRun *out);
+enum { NO_LEAVES = 0 };
+#define ALL_LEAVES 0xffffffffu
 void run_free(CaseRun *r);
 
 /* The kernel that a call takes, "" for views. */
