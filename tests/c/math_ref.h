@@ -34,25 +34,21 @@ static inline long double erfinvl(long double x) {
 static inline double erfinv(double x) { return (double)erfinvl(x); }
 
 /* Up by recurrence, then the asymptotic series; reflection for negative x. */
-static inline long double digammal(long double x) {
-    if (x == 0) return copysignl(INFINITY, -x);
-    if (x < 0) {
-        long double turn = x - roundl(x), pi = 3.14159265358979323846L;
-        return turn == 0 || isinf(x) ? NAN : digammal(1 - x) - pi / tanl(pi * turn);
+#define MATH_DIGAMMA(name, T, log, tan, round, upto)                                               \
+    static inline T name(T x) {                                                                    \
+        if (x == 0) return copysign(INFINITY, -x);                                                 \
+        if (x < 0) {                                                                               \
+            T turn = x - round(x), pi = 3.14159265358979323846L;                                   \
+            return turn == 0 || isinf(x) ? NAN : name(1 - x) - pi / tan(pi * turn);                \
+        }                                                                                          \
+        T sum = 0;                                                                                 \
+        for (; x < upto; x++) sum += 1 / x;                                                        \
+        T z = 1 / (x * x), tail = 691 / 32760.L - z * (1 / 12.L - z * 3617 / 8160);                \
+        tail = 1 / 120.L - z * (1 / 252.L - z * (1 / 240.L - z * (1 / 132.L - z * tail)));         \
+        return log(x) - 0.5L / x - z * (1 / 12.L - z * tail) - sum;                                \
     }
-    long double sum = 0;
-    for (; x < 20; x++) sum += 1 / x;
-    long double z = 1 / (x * x);
-    long double series =
-        z *
-        (1 / 12.L -
-         z * (1 / 120.L -
-              z * (1 / 252.L -
-                   z * (1 / 240.L - z * (1 / 132.L - z * (691 / 32760.L -
-                                                          z * (1 / 12.L - z * 3617 / 8160)))))));
-    return logl(x) - 0.5L / x - series - sum;
-}
-static inline double digamma(double x) { return (double)digammal(x); }
+MATH_DIGAMMA(digamma, double, log, tan, round, 10)
+MATH_DIGAMMA(digammal, long double, logl, tanl, roundl, 20)
 
 #define MATH_REF1(name, bound)                                                                     \
     static double ref_##name(double x, double y) { return (void)y, name(x); }                      \
