@@ -35,6 +35,13 @@ WORD V vshl(V a, V n) {
     return (U)n < bits ? (V)((U)a << ((U)n & (bits - 1))) : 0;
 }
 
+#define power WORD_NAME(power, CT_NAME)
+WORD U power(U x, U n) { /* by squaring; wraps around */
+    U r = 1;
+    for (; n; n >>= 1, x *= x) r *= n & 1 ? x : 1;
+    return r;
+}
+
 #if WORD_SIGNED
 WORD V vabs(V a) { return a < 0 ? (V)(0 - (U)a) : a; }
 WORD V vsign(V a) { return (a > 0) - (a < 0); }
@@ -57,6 +64,11 @@ WORD V vfloormod(V x, V y) {
     V r = vtruncmod(x, y);
     return ((r != 0) & ((r ^ y) < 0)) ? r + y : r;
 }
+/* 1 / x^-n rounded towards zero: nothing is left but for 1 and -1 (and 0, as in 1 / 0 = 0). */
+WORD V vpow(V x, V n) {
+    if (n >= 0) return (V)power((U)x, (U)n);
+    return x == 1 ? 1 : x == -1 ? (n & 1 ? -1 : 1) : 0;
+}
 #else
 WORD V vabs(V a) { return a; }
 WORD V vsign(V a) { return a != 0; }
@@ -69,4 +81,6 @@ WORD V vtruncdiv(V x, V y) { return y == 0 ? 0 : x / (y == 0 ? 1 : y); }
 WORD V vtruncmod(V x, V y) { return x % (y == 0 ? 1 : y); }
 WORD V vfloordiv(V x, V y) { return vtruncdiv(x, y); }
 WORD V vfloormod(V x, V y) { return vtruncmod(x, y); }
+WORD V vpow(V x, V n) { return power(x, n); }
 #endif
+#undef power
