@@ -11,7 +11,7 @@ static char folder[] = "/tmp/diptych-io-XXXXXX";
 
 /* A path in the folder of this test run; valid until the call after the next. */
 static const char *in_folder(const char *name) {
-    static char paths[2][256];
+    static char paths[2][512];
     static int turn;
     turn = !turn;
     snprintf(paths[turn], sizeof paths[turn], "%s/%s", folder, name);
