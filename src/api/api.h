@@ -24,13 +24,15 @@ Status api_run(const Op *op, const void *attrs, int nin, Tensor *const *in, int 
 typedef struct ApiCall {
     const Op *op;
     const void *attrs;
-    int nin;
+    int nin; /* without the list of api_run_list */
     Tensor **in;
-    const double *numbers; /* of the weak inputs, which stand last */
+    const double *numbers; /* of the weak inputs, which stand last in `in` */
     int nnumbers;
     int nout;
 } ApiCall;
 Status api_run_numbers(const ApiCall *c, Tensor **out);
+/* n more inputs behind those of the call. */
+Status api_run_list(const ApiCall *c, int n, Tensor *const *list, Tensor **out);
 /* Copies a text attribute; refuses NULL and what is too long. */
 Status api_text(const char *op, const char *attr, const char *text, char *into);
 /* Refuses lists of a wrong length. */

@@ -79,6 +79,21 @@ Status api_run_numbers(const ApiCall *c, Tensor **out) {
     return status;
 }
 
+Status api_run_list(const ApiCall *c, int n, Tensor *const *list, Tensor **out) {
+    const char *name = c->op->name;
+    NEED(name, out, "out");
+    if (n < 0 || (n && !list))
+        return FAIL(VALUE, "%s: the list of %d tensors is %s", name, n, list ? "given" : "NULL");
+    if (c->nin == 0) return run_counted(c->op, c->attrs, n, list, c->nout, out);
+    size_t nbytes = ((size_t)c->nin + (size_t)n) * sizeof *list;
+    Tensor **all = pool_small(nbytes);
+    memcpy(all, c->in, (size_t)c->nin * sizeof *all);
+    memcpy(all + c->nin, list, (size_t)n * sizeof *all);
+    Status status = run_counted(c->op, c->attrs, c->nin + n, all, c->nout, out);
+    pool_small_free(all, nbytes);
+    return status;
+}
+
 Status api_text(const char *op, const char *attr, const char *text, char *into) {
     if (!text) return FAIL(VALUE, "%s: attribute '%s' is NULL", op, attr);
     if (strlen(text) >= ATTR_STR_MAX)
