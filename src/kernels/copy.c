@@ -50,6 +50,10 @@ static void move(int64_t n, int64_t size, char *dst, int64_t to, const char *src
     }
 }
 
+void spread_strided(int64_t n, int64_t size, char *dst, int64_t step, const void *src) {
+    move(n, size, dst, step, src, size);
+}
+
 static void move_row(const Copy *c, int64_t n, char *dst, int64_t to, const char *src,
                      int64_t from) {
     int64_t size = c->src_size;
@@ -71,7 +75,7 @@ static void convert_row(const Copy *c, int64_t n, char *dst, int64_t to, const c
         char *y = dst + done * to * c->dst_size;
         if (from != 1) gather_strided(m, c->src_size, gathered, x, from * c->src_size);
         convert(c, m, to == 1 ? y : converted, from == 1 ? x : gathered);
-        if (to != 1) move(m, c->dst_size, y, to * c->dst_size, converted, c->dst_size);
+        if (to != 1) spread_strided(m, c->dst_size, y, to * c->dst_size, converted);
     }
 }
 
@@ -183,9 +187,7 @@ static void clear_range(void *ctx, int64_t begin, int64_t end) {
     memset((char *)ctx + begin, 0, (size_t)(end - begin));
 }
 
-void clear_bytes(char *dst, int64_t nbytes) {
-    parallel_for(nbytes, 8 * GRAIN, clear_range, dst);
-}
+void clear_bytes(char *dst, int64_t nbytes) { parallel_for(nbytes, 8 * GRAIN, clear_range, dst); }
 
 void run_copy(const KernelArgs *a) {
     const Buf *x = &a->in[0], *r = &a->out[0];

@@ -16,6 +16,9 @@ typedef struct Place {
  * large. The places do not overlap and dst names no element twice. */
 void copy_strided(int rank, const int64_t *dims, Place dst, Place src);
 
+/* n dense elements of `size` bytes to places `step` bytes apart. */
+void spread_strided(int64_t n, int64_t size, char *dst, int64_t step, const void *src);
+
 /* All bits zero: the number 0 of every dtype. On all threads when large. */
 void clear_bytes(char *dst, int64_t nbytes);
 

@@ -1,0 +1,185 @@
+/* Turning index tensors into offsets, and refusing those outside their axis. */
+#include "kernels/lookup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/loops.h"
+
+/* ---- setting up */
+
+static void init_target(Lookup *l, const TensorType *target, const IndexPlan *p) {
+    int64_t strides[MAX_RANK];
+    type_strides(target, strides);
+    l->outer = 1;
+    l->outer_step = p->axis[0] ? strides[p->axis[0] - 1] : 0;
+    for (int i = 0; p->adjacent && i < p->axis[0]; i++) l->outer *= target->dims[i];
+    l->tuples = type_count(&p->tuples);
+    for (int k = 0; k < p->n; k++) {
+        l->size[k] = target->dims[p->axis[k]];
+        l->step[k] = strides[p->axis[k]];
+    }
+}
+
+/* The other tensor's axes in the result, broadcast; those of the rest beside the target's. */
+static void init_other(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *other) {
+    int64_t strides[MAX_RANK], dense[MAX_RANK], target_strides[MAX_RANK];
+    TensorType result, lead = {0}, rest = {0};
+    if (index_result("", target, p, &result) != OK) return; /* infer has seen it */
+    for (int i = 0; i < result.rank; i++) {
+        int at = i - (result.rank - other->type->rank);
+        strides[i] = at >= 0 && other->type->dims[at] != 1 ? other->strides[at] : 0;
+    }
+    type_strides(target, dense);
+    lead.rank = (uint8_t)(result.rank - p->nrest);
+    memcpy(lead.dims, result.dims, lead.rank * sizeof *lead.dims);
+    rest.rank = (uint8_t)p->nrest;
+    for (int i = 0; i < p->nrest; i++) {
+        rest.dims[i] = target->dims[p->rest[i]];
+        target_strides[i] = dense[p->rest[i]];
+    }
+    walk_init(&l->lead, &lead, 1, (const TensorType *[]){&lead}, (const int64_t *[]){strides});
+    walk_init(&l->rest, &rest, 2, (const TensorType *[]){&rest, &rest},
+              (const int64_t *[]){target_strides, strides + lead.rank});
+}
+
+void lookup_init(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *indices,
+                 const Buf *other) {
+    const TensorType *types[MAX_RANK];
+    const int64_t *strides[MAX_RANK];
+    for (int k = 0; k < p->n; k++) {
+        types[k] = indices[k].type;
+        strides[k] = indices[k].strides;
+        l->dtype[k] = (DType)indices[k].type->dtype;
+        l->data[k] = indices[k].data;
+    }
+    init_target(l, target, p);
+    init_other(l, target, p, other);
+    walk_init(&l->walk, &p->tuples, p->n, types, strides);
+}
+
+void lookup_init_nd(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *indices,
+                    const Buf *other) {
+    const TensorType *types[MAX_RANK];
+    const int64_t *strides[MAX_RANK];
+    for (int k = 0; k < p->n; k++) {
+        types[k] = &p->tuples;
+        strides[k] = indices->strides;
+        l->dtype[k] = (DType)indices->type->dtype;
+        l->data[k] = indices->data +
+                     k * indices->strides[p->tuples.rank] * dtype_size((DType)indices->type->dtype);
+    }
+    init_target(l, target, p);
+    init_other(l, target, p, other);
+    walk_init(&l->walk, &p->tuples, p->n, types, strides);
+}
+
+/* ---- loading */
+
+#define LOAD(T)                                                                                    \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        int64_t v = ((const T *)src)[i * step];                                                    \
+        out[i] = v < 0 ? v + size : v;                                                             \
+    }                                                                                              \
+    return
+
+void load_indices(DType dtype, const char *src, int64_t step, int64_t size, int64_t n,
+                  int64_t *out) {
+    int64_t raw[LOOKUP_BLOCK];
+    if (dtype == DT_i32) {
+        LOAD(int32_t);
+    } else if (dtype == DT_i64) {
+        LOAD(int64_t);
+    }
+    for (int64_t done = 0; done < n; done += LOOKUP_BLOCK) {
+        int64_t m = min_i64(n - done, LOOKUP_BLOCK), wide = dtype_size(dtype);
+        gather_strided(m, wide, raw, src + done * step * wide, step * wide);
+        loops(DT_i64)->load[dtype](m, out + done, raw);
+        for (int64_t i = done; i < done + m; i++) out[i] += out[i] < 0 ? size : 0;
+    }
+}
+
+void lookup_offsets(const Lookup *l, int64_t t, int64_t n, int64_t *offsets) {
+    int64_t block[LOOKUP_BLOCK];
+    int last = l->walk.rank - 1;
+    WalkPlace p;
+    walk_seek(&l->walk, t, &p);
+    for (int64_t done = 0; done < n;) {
+        int64_t m = min_i64(n - done, l->walk.dims[last] - p.index[last]);
+        for (int k = 0; k < l->walk.nops; k++) {
+            const char *src = l->data[k] + p.offset[k] * dtype_size(l->dtype[k]);
+            load_indices(l->dtype[k], src, l->walk.strides[k][last], l->size[k], m, block);
+            int64_t *out = offsets + done, step = l->step[k];
+            if (k == 0)
+                for (int64_t i = 0; i < m; i++) out[i] = block[i] * step;
+            else
+                for (int64_t i = 0; i < m; i++) out[i] += block[i] * step;
+        }
+        walk_step(&l->walk, &p, m);
+        done += m;
+    }
+}
+
+/* ---- checking */
+
+/* "input_indices[1, 2]" for element `at` (row-major) of input i. */
+static void name_place(const KernelArgs *a, int i, int64_t at, char *buf, size_t size) {
+    SigInput sig[16];
+    int n = op_signature(a->op, sig);
+    const TensorType *t = a->in[i].type;
+    int64_t index[MAX_RANK];
+    for (int d = t->rank - 1; d >= 0; d--) {
+        index[d] = at % t->dims[d];
+        at /= t->dims[d];
+    }
+    int k = i < n ? i : n - 1;
+    size_t used = (size_t)snprintf(buf, size, "%s", sig[k].name);
+    if (sig[k].is_variadic) used += (size_t)snprintf(buf + used, size - used, "[%d]", i - k);
+    for (int d = 0; d < t->rank; d++)
+        used +=
+            (size_t)snprintf(buf + used, size - used, d ? ", %lld" : "[%lld", (long long)index[d]);
+    if (t->rank) snprintf(buf + used, size - used, "]");
+}
+
+static DIP_COLD Status refuse(const KernelArgs *a, int i, int64_t at, int64_t value, int64_t size,
+                              int axis) {
+    char place[200], where[40] = "";
+    name_place(a, i, at, place, sizeof place);
+    if (axis >= 0) snprintf(where, sizeof where, "axis %d has size ", axis);
+    if (size == 0)
+        return FAIL(INDEX, "%s: %s is %lld; axis %d is empty", a->op->name, place, (long long)value,
+                    axis);
+    return FAIL(INDEX, "%s: %s is %lld; %s%s%lld, legal: [%lld, %lld]", a->op->name, place,
+                (long long)value, where, axis >= 0 ? "" : "size ", (long long)size,
+                -(long long)size, (long long)size - 1);
+}
+
+/* Elements start, start + skip, ... of a dense index tensor. */
+static Status check_every(const KernelArgs *a, int i, int64_t start, int64_t skip, int64_t size,
+                          int axis) {
+    const Buf *b = &a->in[i];
+    DType dtype = (DType)b->type->dtype;
+    int64_t n = type_count(b->type), block[LOOKUP_BLOCK];
+    for (int64_t at = start; at < n; at += LOOKUP_BLOCK * skip) {
+        int64_t m = min_i64((n - at + skip - 1) / skip, LOOKUP_BLOCK);
+        load_indices(dtype, b->data + at * dtype_size(dtype), skip, size, m, block);
+        uint64_t bad = 0;
+        for (int64_t k = 0; k < m; k++) bad |= (uint64_t)block[k] >= (uint64_t)size;
+        for (int64_t k = 0; bad && k < m; k++) {
+            if ((uint64_t)block[k] < (uint64_t)size) continue;
+            int64_t value = block[k] < 0 ? block[k] - size : block[k];
+            return refuse(a, i, at + k * skip, value, size, axis);
+        }
+    }
+    return OK;
+}
+
+Status check_indices(const KernelArgs *a, int i, int64_t size, int axis) {
+    return check_every(a, i, 0, 1, size, axis);
+}
+
+Status check_indices_nd(const KernelArgs *a, int i, const IndexPlan *p, const TensorType *target) {
+    for (int k = 0; k < p->n; k++)
+        TRY(check_every(a, i, k, p->n, target->dims[p->axis[k]], p->axis[k]));
+    return OK;
+}

@@ -1,0 +1,31 @@
+/* Writing by index, for the ops that do so. */
+#ifndef DIP_SCATTER_H
+#define DIP_SCATTER_H
+
+#include "kernels/lookup.h"
+
+typedef enum ScatterMode {
+    SCATTER_SET,
+    SCATTER_ADD,
+    SCATTER_SUB,
+    SCATTER_MUL,
+    SCATTER_DIV,
+    SCATTER_MAX,
+    SCATTER_MIN
+} ScatterMode;
+
+typedef struct ScatterArgs {
+    ScatterMode mode;
+    const Buf *value, *out;
+    int64_t skip_row; /* index whose row is left alone; -1: none */
+} ScatterArgs;
+
+void scatter(const TensorType *target, const IndexPlan *p, const Buf *indices,
+             const ScatterArgs *a);
+void scatter_nd_rows(const TensorType *target, const IndexPlan *p, const Buf *indices,
+                     const ScatterArgs *a);
+/* What is written over: a copy of x (nothing to do when they share memory), or zeros. */
+void scatter_start(const Buf *x, const Buf *out);
+void scatter_zeros(const Buf *out);
+
+#endif
