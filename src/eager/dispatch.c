@@ -7,6 +7,7 @@
 #include "eager/builder.h"
 #include "eager/prepared.h"
 #include "eager/tape.h"
+#include "kernels/layout.h"
 #include "tensor/pool.h"
 #include "tensor/random.h"
 
@@ -31,6 +32,7 @@ typedef struct Run {
     Buf few_bufs[2 * FEW];
     TensorType few_outtypes[FEW];
     void *heap;
+    size_t heap_size;
 } Run;
 
 static void run_init(Run *r, const Op *op, const void *attrs, int nin, int nout) {
@@ -48,8 +50,9 @@ static void run_init(Run *r, const Op *op, const void *attrs, int nin, int nout)
         return;
     }
     size_t i = (size_t)nin, o = (size_t)nout;
-    char *p = r->heap = pool_small(i * (sizeof(Tensor *) + sizeof(TensorType *) + sizeof(Buf)) +
-                                   o * (sizeof(Buf) + sizeof(TensorType)));
+    r->heap_size = i * (sizeof(Tensor *) + sizeof(TensorType *) + sizeof(Buf)) +
+                   o * (sizeof(Buf) + sizeof(TensorType));
+    char *p = r->heap = pool_small(r->heap_size);
     r->outtypes = (TensorType *)p;
     p += o * sizeof(TensorType);
     r->inbufs = (Buf *)p;
@@ -63,7 +66,7 @@ static void run_init(Run *r, const Op *op, const void *attrs, int nin, int nout)
 
 static void run_done(Run *r) {
     for (int i = 0; i < r->nin; i++) tensor_unref(r->in[i]);
-    free(r->heap);
+    if (r->heap) pool_small_free(r->heap, r->heap_size);
 }
 
 static Buf buf_of(const Tensor *t) {
@@ -137,8 +140,14 @@ static Status run_kernel(const Kernel *k, KernelArgs *a) {
     return status;
 }
 
+/* A fresh result, row-major so far. */
+static void tensor_set_last(Tensor *t) {
+    layout_last_strides(&t->type, t->strides);
+    t->dense = type_strides_dense(&t->type, t->strides);
+}
+
 /* Outputs of update ops take over the bytes of inputs that nobody else sees. */
-static Status make_outputs(Run *r, bool in_place) {
+static Status make_outputs(Run *r, const Kernel *k, const KernelArgs *a, bool in_place) {
     for (int i = 0; i < r->nout; i++) {
         Tensor *x = in_place && i < r->nin ? r->in[i] : NULL;
         bool reuse = x && tensor_is_exclusive(x) && x->dense && !x->storage->read_only &&
@@ -152,6 +161,8 @@ static Status make_outputs(Run *r, bool in_place) {
             while (i--) tensor_unref(r->out[i]);
             return s;
         }
+        if (k->flags & (CHANNELS_LAST | KEEPS_LAYOUT) && layout_wants_last(k, a, i))
+            tensor_set_last(r->out[i]);
         r->outbufs[i] = buf_of(r->out[i]);
     }
     return OK;
@@ -170,7 +181,7 @@ static Status run_now(Run *r, bool update) {
     if (check) TRY(check(&a));
     MeasureFn measure = kernel_measure(r->op->id);
     if (measure) TRY(measure(&a, r->outtypes));
-    TRY(make_outputs(r, update && k->flags & UPDATES_IN_PLACE));
+    TRY(make_outputs(r, k, &a, update && k->flags & UPDATES_IN_PLACE));
     Status status = run_kernel(k, &a);
     for (int i = 0; status != OK && i < r->nout; i++) tensor_unref(r->out[i]);
     return status;
@@ -258,7 +269,8 @@ static Status run_steps(Run *r) {
         r->attrs = drawn;
     }
     bool wants = op_is_differentiable(r->op) && tape_wants(r->nin, r->in);
-    if (wants && r->op->expand && !r->op->grad) return run_expanded(r);
+    if (r->op->expand && ((wants && !r->op->grad) || !kernel_exists(r->op->id)))
+        return run_expanded(r);
     if (r->op->kind == K_MAP)
         TRY(run_view(r));
     else

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernels/layout.h"
 #include "kernels/loops.h"
 #include "kernels/walk.h"
 
@@ -130,7 +131,27 @@ static void start_walk(Call *c) {
     walk_init(&c->walk, c->a->out[0].type, present, types, strides);
 }
 
+/* The same call with the channel axis last, where a channels-last result is row-major. */
+static void run_rotated(const KernelArgs *a) {
+    TensorType types[MAX_OPERANDS + 1];
+    int64_t strides[MAX_OPERANDS + 1][MAX_RANK];
+    Buf in[MAX_OPERANDS] = {0}, out = a->out[0];
+    int rank = out.type->rank;
+    for (int i = 0; i <= a->nin; i++) {
+        const Buf *b = i < a->nin ? &a->in[i] : &a->out[0];
+        if (!b->type) continue;
+        layout_rotate(rank, b, &types[i], strides[i]);
+        Buf *to = i < a->nin ? &in[i] : &out;
+        *to = (Buf){&types[i], strides[i], b->data, type_strides_dense(&types[i], strides[i])};
+    }
+    KernelArgs rotated = *a;
+    rotated.in = in;
+    rotated.out = &out;
+    run_ewise(&rotated);
+}
+
 void run_ewise(const KernelArgs *a) {
+    if (!a->out[0].dense) return run_rotated(a);
     Call c = {.a = a, .n = a->nin};
     choose_loop(&c);
     for (int i = 0; i < a->nin; i++) c.in[i] = a->in[i].data ? &a->in[i] : NULL;

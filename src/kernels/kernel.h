@@ -22,8 +22,10 @@ typedef struct KernelArgs {
     const void *attrs;
     int nin, nout;
     const Buf *in;
-    Buf *out;      /* dense, distinct from the inputs except where the kernel may write in place */
-    void *scratch; /* as many bytes as prepare asked for, 64-byte aligned */
+    /* Row-major or, where the kernel's flags say so, channels-last; distinct from the inputs except
+     * where the kernel may write in place. */
+    Buf *out;
+    void *scratch;     /* as many bytes as prepare asked for, 64-byte aligned */
     const void *state; /* what prepare made */
 } KernelArgs;
 
@@ -32,6 +34,10 @@ enum {
     TAKES_STRIDES = 1, /* any strides on inputs */
     /* out[i] may be in[i]'s memory: update ops. The caller does so when it owns in[i] alone. */
     UPDATES_IN_PLACE = 2,
+    /* Results with channels stand channels-last (layout.h): always for result 0, or when an input
+     * of this rank does. The others are row-major. */
+    CHANNELS_LAST = 4,
+    KEEPS_LAYOUT = 8,
 };
 
 typedef struct Kernel {
@@ -47,6 +53,9 @@ typedef struct Kernel {
 
 /* The first candidate that fits. UNSUPPORTED lists the reasons of all. */
 Status kernel_choose(const KernelArgs *a, const Kernel **out);
+
+/* False: the op has no kernel and always runs as its expansion. */
+bool kernel_exists(OpId op);
 
 /* Looks at values before the run: indices in range ... NULL when the op has no such check. */
 typedef Status (*CheckFn)(const KernelArgs *a);

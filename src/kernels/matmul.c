@@ -1,31 +1,52 @@
-/* The reference matrix product. */
-#include "kernels/kernel.h"
+/* Kernels of matmul and dense: the tiled product in f32 and f64, and a detour through the compute
+ * type for all other dtypes. */
+#include "kernels/product.h"
 
-void run_matmul_ref(const KernelArgs *a) {
-    const attrs_matmul *at = a->attrs;
-    const Buf *x = &a->in[0], *y = &a->in[1];
-    int64_t m = x->type->dims[0], k = x->type->dims[1], n = y->type->dims[1];
-    int64_t xm = x->strides[0], xk = x->strides[1], yk = y->strides[0], yn = y->strides[1];
-    if (at->transpose_a) {
-        int64_t t = m;
-        m = k;
-        k = t;
-        t = xm;
-        xm = xk;
-        xk = t;
-    }
-    if (at->transpose_b) {
-        n = y->type->dims[0];
-        int64_t t = yk;
-        yk = yn;
-        yn = t;
-    }
-    const float *px = (const float *)x->data, *py = (const float *)y->data;
-    float *r = (float *)a->out[0].data;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double s = 0;
-            for (int64_t q = 0; q < k; q++) s += (double)px[i * xm + q * xk] * py[q * yk + j * yn];
-            r[i * n + j] = (float)s;
-        }
+#include "kernels/gemm.h"
+#include "kernels/loops.h"
+#include "kernels/through.h"
+
+#define DECLARE(isa) extern const GemmKernels gemm_##isa##_f32, gemm_##isa##_f64;
+#define TABLE(isa)                                                                                 \
+    { &gemm_##isa##_f32, &gemm_##isa##_f64 }
+DECLARE(base)
+#if defined(__x86_64__)
+DECLARE(avx2)
+DECLARE(avx512)
+#endif
+static const GemmKernels *const tables[NISAS][2] = {
+    TABLE(base),
+#if defined(__x86_64__)
+    TABLE(avx2),
+    TABLE(avx512),
+#endif
+};
+
+const GemmKernels *gemm(DType dtype) { return tables[isa_level()][dtype == DT_f64]; }
+
+const char *can_gemm(const KernelArgs *a) {
+    DType d = a->in[0].type->dtype;
+    return d == DT_f32 || d == DT_f64 ? NULL : "it computes in float32 and float64";
 }
+
+void run_matmul_gemm(const KernelArgs *a) {
+    Product p;
+    product_of_matmul(a, &p);
+    product_run(&p, a->in[0].type->dtype);
+}
+
+void run_dense_gemm(const KernelArgs *a) {
+    Product p;
+    product_of_dense(a, &p);
+    product_run(&p, a->in[0].type->dtype);
+}
+
+/* Any compute type; the other dtypes arrive through it. */
+static void matmul_plain(const KernelArgs *a) {
+    Product p;
+    product_of_matmul(a, &p);
+    product_run(&p, a->out[0].type->dtype);
+}
+
+void run_matmul_any(const KernelArgs *a) { through_run(a, matmul_plain); }
+void run_dense_any(const KernelArgs *a) { through_run(a, run_dense_gemm); }

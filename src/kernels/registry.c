@@ -37,16 +37,21 @@ static const MeasureFn measures[NOPS] = {
 CheckFn kernel_check(OpId op) { return checks[op]; }
 MeasureFn kernel_measure(OpId op) { return measures[op]; }
 
-/* Rows of one op stand together; first_row[op] is 1 + the index of the first, 0 = none. */
-static uint16_t first_row[NOPS];
+/* 1 + the index of the first row of an op and of the next row of the same op; 0 = none. */
+static uint16_t first_row[NOPS], next_row[COUNT_OF(rows)];
 
 __attribute__((constructor)) static void index_rows(void) {
-    for (int i = (int)COUNT_OF(rows) - 1; i >= 0; i--) first_row[rows[i].op] = (uint16_t)(i + 1);
+    for (int i = (int)COUNT_OF(rows) - 1; i >= 0; i--) {
+        next_row[i] = first_row[rows[i].op];
+        first_row[rows[i].op] = (uint16_t)(i + 1);
+    }
 }
+
+bool kernel_exists(OpId op) { return first_row[op] || op_get(op)->ew_index >= 0; }
 
 static const Kernel ewise_kernel = {.name = "loop",
                                     .doc = "one loop an instruction set, made from ewise.def",
-                                    .flags = TAKES_STRIDES,
+                                    .flags = TAKES_STRIDES | KEEPS_LAYOUT,
                                     .run = run_ewise};
 
 static Status refuse(const KernelArgs *a, const char *reasons) {
@@ -69,7 +74,7 @@ Status kernel_choose(const KernelArgs *a, const Kernel **out) {
     }
     char reasons[600] = "";
     size_t at = 0;
-    for (size_t i = first_row[id]; i && i <= COUNT_OF(rows) && rows[i - 1].op == id; i++) {
+    for (size_t i = first_row[id]; i; i = next_row[i - 1]) {
         const Kernel *k = &rows[i - 1].kernel;
         const char *why = k->can ? k->can(a) : NULL;
         if (!why) {

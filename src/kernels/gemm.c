@@ -1,0 +1,253 @@
+/* Compiled many times: -DISA=base|avx2|avx512 with the matching machine options, -DCT=f32|f64.
+ *
+ * b is taken in panels of two vectors' width; a block of up to MR rows of a meets a panel in
+ * registers: MR x 2 accumulators, one broadcast of a and two vectors of b an inner step. Panels are
+ * packed (transposed on the way if need be) unless they are used only once. Multiply-adds contract
+ * to fused ones in this file (-ffp-contract=fast): no other code repeats these sums. */
+#include "kernels/gemm.h"
+
+#include <string.h>
+
+#include "base/base.h"
+
+#if defined(__AVX512F__)
+enum { VBYTES = 64, MR = 14 };
+#elif defined(__AVX2__)
+enum { VBYTES = 32, MR = 6 };
+#else
+enum { VBYTES = 16, MR = 4 };
+#endif
+#if defined(CT_f32)
+typedef float T;
+#else
+typedef double T;
+#endif
+typedef T V __attribute__((vector_size(VBYTES)));
+typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
+enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256 };
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS V load(const T *p) { return *(const U *)p; }
+ALWAYS void store(T *p, V v) { *(U *)p = v; }
+
+/* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. Rows of a are reached
+ * from a pointer for every third row, so that the addresses fit the registers. */
+ALWAYS void tile(const int R, int64_t k, const T *a, int64_t ars, int64_t acs, const T *b,
+                 int64_t bstep, T *c, int64_t crs, bool accumulate) {
+    V acc[MR][2];
+    const T *rows[(MR + 2) / 3];
+#pragma GCC unroll 16
+    for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
+#pragma GCC unroll 16
+    for (int q = 0; q < (R + 2) / 3; q++) rows[q] = a + 3 * q * ars;
+    for (int64_t p = 0; p < k; p++) {
+        V b0 = load(b), b1 = load(b + VL);
+        b += bstep;
+#pragma GCC unroll 16
+        for (int i = 0; i < R; i++) {
+            T x = rows[i / 3][i % 3 * ars];
+            acc[i][0] += x * b0;
+            acc[i][1] += x * b1;
+        }
+#pragma GCC unroll 16
+        for (int q = 0; q < (R + 2) / 3; q++) rows[q] += acs;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; i++) {
+        T *to = c + i * crs;
+        store(to, accumulate ? load(to) + acc[i][0] : acc[i][0]);
+        store(to + VL, accumulate ? load(to + VL) + acc[i][1] : acc[i][1]);
+    }
+}
+
+typedef void TileFn(int64_t k, const T *a, int64_t ars, int64_t acs, const T *b, int64_t bstep,
+                    T *c, int64_t crs, bool accumulate);
+#define TILE(R)                                                                                    \
+    static void tile_##R(int64_t k, const T *a, int64_t ars, int64_t acs, const T *b,              \
+                         int64_t bstep, T *c, int64_t crs, bool accumulate) {                      \
+        tile(R, k, a, ars, acs, b, bstep, c, crs, accumulate);                                     \
+    }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+#if defined(__AVX2__)
+TILE(5)
+TILE(6)
+#endif
+#if defined(__AVX512F__)
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+TILE(13)
+TILE(14)
+#endif
+
+static TileFn *const tiles[MR + 1] = {
+    NULL,   tile_1, tile_2, tile_3,  tile_4,
+#if defined(__AVX2__)
+    tile_5, tile_6,
+#endif
+#if defined(__AVX512F__)
+    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+#endif
+};
+
+/* ---- packing */
+
+#if defined(CT_f32) && defined(__AVX512F__)
+#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif (defined(CT_f32) && defined(__AVX2__)) || (defined(CT_f64) && defined(__AVX512F__))
+#define LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#elif defined(CT_f32) || defined(__AVX2__)
+#define LOW  0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
+#else
+#define LOW  0, 2
+#define HIGH 1, 3
+#endif
+
+/* VL rows of VL elements, `from` apart, become columns: log2(VL) perfect shuffles. */
+static void transpose_block(const T *src, int64_t from, T *dst, int64_t to) {
+    V v[VL], w[VL];
+#pragma GCC unroll 16
+    for (int i = 0; i < VL; i++) v[i] = load(src + i * from);
+#pragma GCC unroll 4
+    for (int step = 1; step < VL; step *= 2) {
+#pragma GCC unroll 16
+        for (int i = 0; i < VL / 2; i++) {
+            w[2 * i] = __builtin_shufflevector(v[i], v[i + VL / 2], LOW);
+            w[2 * i + 1] = __builtin_shufflevector(v[i], v[i + VL / 2], HIGH);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < VL; i++) v[i] = w[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < VL; i++) store(dst + i * to, v[i]);
+}
+
+/* One panel: k rows of NR columns, `cols` of them from b, the rest 0. */
+static void pack_panel(int64_t k, int64_t cols, const T *b, int64_t brs, int64_t bcs, T *dst) {
+    if (cols < NR) memset(dst, 0, (size_t)(k * NR) * sizeof(T));
+    if (bcs == 1) {
+        for (int64_t p = 0; p < k; p++) {
+            const T *src = b + p * brs;
+            if (cols == NR) {
+                store(dst + p * NR, load(src));
+                store(dst + p * NR + VL, load(src + VL));
+            } else {
+                memcpy(dst + p * NR, src, (size_t)cols * sizeof(T));
+            }
+        }
+        return;
+    }
+    int64_t j = 0, whole = brs == 1 ? k / VL * VL : 0;
+    for (; whole && j + VL <= cols; j += VL) {
+        for (int64_t p = 0; p < whole; p += VL)
+            transpose_block(b + j * bcs + p, bcs, dst + p * NR + j, NR);
+        for (int64_t p = whole; p < k; p++)
+            for (int64_t i = j; i < j + VL; i++) dst[p * NR + i] = b[p + i * bcs];
+    }
+    for (; j < cols; j++)
+        for (int64_t p = 0; p < k; p++) dst[p * NR + j] = b[p * brs + j * bcs];
+}
+
+static void pack(int64_t k, int64_t n, const void *b, int64_t brs, int64_t bcs, void *dst) {
+    for (int64_t j = 0; j < n; j += NR)
+        pack_panel(k, min_i64(NR, n - j), (const T *)b + j * bcs, brs, bcs, (T *)dst + j * k);
+}
+
+/* ---- products */
+
+/* All rows of a with one panel. Blocks of rows are about equal in size. */
+static void rows_by_panel(const Gemm *g, int64_t k, const T *a, const T *b, int64_t bstep, T *c,
+                          int64_t cols, bool accumulate) {
+    int64_t blocks = (g->m + MR - 1) / MR;
+    for (int64_t q = 0; q < blocks; q++) {
+        int64_t i = g->m * q / blocks, rows = g->m * (q + 1) / blocks - i;
+        const T *from = a + i * g->ars;
+        T *to = c + i * g->crs;
+        if (cols == NR) {
+            tiles[rows](k, from, g->ars, g->acs, b, bstep, to, g->crs, accumulate);
+            continue;
+        }
+        T edge[MR * NR] __attribute__((aligned(64)));
+        tiles[rows](k, from, g->ars, g->acs, b, bstep, edge, NR, false);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t j = 0; j < cols; j++)
+                to[r * g->crs + j] =
+                    accumulate ? to[r * g->crs + j] + edge[r * NR + j] : edge[r * NR + j];
+    }
+}
+
+static void clear(const Gemm *g) {
+    for (int64_t i = 0; i < g->m && !g->accumulate; i++)
+        memset((T *)g->c + i * g->crs, 0, (size_t)g->n * sizeof(T));
+}
+
+/* Dot products of one vector with contiguous rows. */
+static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, T *c, bool add) {
+    for (int64_t j = 0; j < n; j++) {
+        const T *y = rows + j * step;
+        V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        int64_t p = 0;
+        for (; p + 4 * VL <= k; p += 4 * VL) {
+            s0 += load(x + p) * load(y + p);
+            s1 += load(x + p + VL) * load(y + p + VL);
+            s2 += load(x + p + 2 * VL) * load(y + p + 2 * VL);
+            s3 += load(x + p + 3 * VL) * load(y + p + 3 * VL);
+        }
+        for (; p + VL <= k; p += VL) s0 += load(x + p) * load(y + p);
+        s0 = (s0 + s1) + (s2 + s3);
+        T sum = 0;
+        for (int i = 0; i < VL; i++) sum += s0[i];
+        for (; p < k; p++) sum += x[p] * y[p];
+        c[j] = add ? c[j] + sum : sum;
+    }
+}
+
+static void run(const Gemm *given) {
+    Gemm g = *given;
+    if (g.k == 0) return clear(&g);
+    if (g.n == 1 && g.m > 1 && g.crs == 1) { /* c^T = b^T a^T is a row */
+        g = (Gemm){.m = 1, .n = given->m, .k = g.k, .c = g.c, .accumulate = g.accumulate};
+        g.a = given->b, g.acs = given->brs;
+        g.b = given->a, g.brs = given->acs, g.bcs = given->ars;
+        g.crs = g.n;
+    }
+    if (g.m == 1 && g.acs == 1 && g.brs == 1)
+        return dots(g.a, g.k, g.b, g.bcs, g.n, g.c, g.accumulate);
+    T panel[KC * NR] __attribute__((aligned(64)));
+    for (int64_t j = 0; j < g.n; j += NR) {
+        int64_t cols = min_i64(NR, g.n - j);
+        for (int64_t p = 0; p < g.k; p += KC) {
+            int64_t k = min_i64(KC, g.k - p);
+            const T *b = (const T *)g.b + p * g.brs + j * g.bcs;
+            int64_t step = g.brs;
+            if (g.bcs != 1 || cols < NR || g.m > MR) {
+                pack_panel(k, cols, b, g.brs, g.bcs, panel);
+                b = panel;
+                step = NR;
+            }
+            rows_by_panel(&g, k, (const T *)g.a + p * g.acs, b, step, (T *)g.c + j, cols,
+                          g.accumulate || p > 0);
+        }
+    }
+}
+
+static void run_packed(const Gemm *g) {
+    if (g->k == 0) return clear(g);
+    for (int64_t j = 0; j < g->n; j += NR)
+        rows_by_panel(g, g->k, g->a, (const T *)g->b + j * g->k, NR, (T *)g->c + j,
+                      min_i64(NR, g->n - j), g->accumulate);
+}
+
+#define NAME2(isa, ct) gemm_##isa##_##ct
+#define NAME1(isa, ct) NAME2(isa, ct)
+extern const GemmKernels NAME1(ISA, CT);
+const GemmKernels NAME1(ISA, CT) = {run, run_packed, pack, NR};
