@@ -1,0 +1,2 @@
+// The C program, compiled as C++.
+#include "test_headers.c"
