@@ -125,7 +125,8 @@ PyObject *core_update_params(PyObject *module, PyObject *const *args, Py_ssize_t
                             "name of an optimiser step");
         return NULL;
     }
-    bool good = take_lists(&s, args) && take_numbers(&s, args[4]) && take_attrs(&s, args + n, names);
+    bool good =
+        take_lists(&s, args) && take_numbers(&s, args[4]) && take_attrs(&s, args + n, names);
     Py_ssize_t count = good ? PySequence_Fast_GET_SIZE(s.params) : 0;
     for (Py_ssize_t i = 0; i < count && good; i++) good = update_one(&s, i);
     step_done(&s);

@@ -201,7 +201,9 @@ def initializer(init: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     dtype = float32 if dtype is None else dtype
     if isinstance(init, Tensor):
         if shape is not None and tuple(init.shape) != tuple(shape):
-            raise ValueError(f"the initial Tensor has shape {init.shape}, it must be {tuple(shape)}")
+            raise ValueError(
+                f"the initial Tensor has shape {init.shape}, it must be {tuple(shape)}"
+            )
         return init.astype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if isinstance(init, str):

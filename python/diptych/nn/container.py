@@ -22,23 +22,24 @@ class _CellSequence(Cell):
 
     def __init__(self) -> None:
         super().__init__()
-        object.__setattr__(self, "_items", [])
+        self._items: list[Cell] = []
+        self._names: list[str] = []
+
+    @property
+    def _cells(self) -> dict[str, Cell]:
+        return dict(zip(self._names, self._items, strict=True))
 
     def _set_items(self, cells: Iterable[tuple[str, Cell]]) -> None:
-        for name in list(self._cells):
-            del self._cells[name]
-        self._items[:] = []
-        for name, cell in cells:
-            self._cells[name] = _check_cell(type(self).__name__, cell)
-            self._items.append(cell)
+        named = [(name, _check_cell(type(self).__name__, cell)) for name, cell in cells]
+        self._names = [name for name, _ in named]
+        self._items = [cell for _, cell in named]
+        for name, cell in named:
             cell.update_parameters_name(f"{name}.")
 
     def _numbered(self, cells: Iterable[Cell]) -> list[tuple[str, Cell]]:
         return [(str(i), cell) for i, cell in enumerate(cells)]
 
     def _renumber(self, cells: list[Cell]) -> None:
-        for name, cell in self._cells.items():
-            cell.strip_parameters_prefix(f"{name}.")
         self._set_items(self._numbered(cells))
 
     def __len__(self) -> int:

@@ -1,0 +1,179 @@
+"""set_context and get_context: every key is checked; one that changes nothing here says so.
+
+Eager (PyNative) mode is the mode there is; keys that steer graph compilation, other devices or
+parallel training are kept for get_context and answered with a warning.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from . import _core
+
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "ParallelMode", "get_context", "set_context"]
+
+GRAPH_MODE = 0
+PYNATIVE_MODE = 1
+
+_PREFIX = "The context configuration is invalid"
+
+
+class ParallelMode:
+    """Names of the parallel modes."""
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
+
+
+def _typed(*types: type) -> Callable[[str, Any], Any]:
+    names = " or ".join(t.__name__ for t in types)
+
+    def check(key: str, value: Any) -> Any:
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise TypeError(
+                f"{_PREFIX}: '{key}' is {value!r} ({type(value).__name__}); it must be {names}"
+            )
+        return value
+
+    return check
+
+
+def _one_of(*legal: Any) -> Callable[[str, Any], Any]:
+    def check(key: str, value: Any) -> Any:
+        if value not in legal or isinstance(value, bool) != isinstance(legal[0], bool):
+            raise ValueError(f"{_PREFIX}: '{key}' must be one of {list(legal)}, but got {value!r}")
+        return value
+
+    return check
+
+
+def _number(low: int, high: int = 2**31 - 1) -> Callable[[str, Any], Any]:
+    def check(key: str, value: Any) -> Any:
+        _typed(int)(key, value)
+        if not low <= value <= high:
+            raise ValueError(f"{_PREFIX}: '{key}' must be in [{low}, {high}], but got {value}")
+        return value
+
+    return check
+
+
+def _gigabytes(key: str, value: Any) -> str:
+    _typed(str)(key, value)
+    try:
+        good = value.endswith("GB") and float(value[:-2]) > 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"{_PREFIX}: '{key}' must be like '1GB' or '0.5GB', but got {value!r}")
+    return value
+
+
+def _mode(key: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(
+            f"{_PREFIX}: the parameter 'mode' must be <class 'int'>, but got {type(value)}"
+        )
+    if value not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(
+            f"{_PREFIX}: For 'context.set_context', the argument 'mode' should be "
+            f"context.GRAPH_MODE (0) or context.PYNATIVE_MODE (1), but got {value}."
+        )
+    if value == GRAPH_MODE:
+        raise NotImplementedError(
+            "GRAPH_MODE is not built yet; PYNATIVE_MODE (eager) computes the same values"
+        )
+    return value
+
+
+_GRAPH = "it steers graph compilation and has no effect in PYNATIVE_MODE"
+_PARALLEL = "it steers parallel training, which one process does not do"
+
+# key: (default, check, why it changes nothing; "" when it works)
+_KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
+    "mode": (PYNATIVE_MODE, _mode, ""),
+    "device_target": ("CPU", _one_of("CPU", "GPU", "Ascend", "Davinci"), ""),
+    "device_id": (0, _number(0, 4095), ""),
+    "max_device_memory": ("0GB", _gigabytes, ""),
+    "runtime_num_threads": (0, _number(0, 1024), ""),
+    "deterministic": ("ON", _one_of("ON", "OFF"), ""),
+    "pynative_synchronize": (True, _typed(bool), ""),
+    "mempool_block_size": ("1GB", _gigabytes, "the pool grows as needed, by its own size classes"),
+    "max_call_depth": (1000, _number(1), _GRAPH),
+    "enable_graph_kernel": (False, _typed(bool), _GRAPH),
+    "graph_kernel_flags": ("", _typed(str), _GRAPH),
+    "enable_mem_reuse": (True, _typed(bool), _GRAPH),
+    "memory_optimize_level": ("O0", _one_of("O0", "O1", "O2"), _GRAPH),
+    "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), _GRAPH),
+    "save_graphs_path": (".", _typed(str), _GRAPH),
+    "inter_op_parallel_num": (0, _number(0, 1024), _GRAPH),
+    "enable_compile_cache": (False, _typed(bool), _GRAPH),
+    "compile_cache_path": ("", _typed(str), _GRAPH),
+    "jit_config": ({}, _typed(dict), _GRAPH),
+    "enable_parallel_optimizer": (False, _typed(bool), _PARALLEL),
+    "parallel_mode": (ParallelMode.STAND_ALONE, _one_of(*ParallelMode.MODE_LIST), _PARALLEL),
+    "gradients_mean": (False, _typed(bool), _PARALLEL),
+}
+_values: dict[str, Any] = {key: row[0] for key, row in _KEYS.items()}
+
+
+def _unknown(key: str) -> ValueError:
+    near = difflib.get_close_matches(key, _KEYS, 1)
+    hint = f"; did you mean '{near[0]}'?" if near else f"; the keys are {', '.join(_KEYS)}"
+    return ValueError(
+        f"{_PREFIX}: For 'context.set_context', the keyword argument {key} is not recognized!{hint}"
+    )
+
+
+def _apply(key: str, value: Any) -> Any:
+    """Makes the setting true; returns what get_context will say."""
+    if key == "device_target" and value != "CPU":
+        warnings.warn(f"device_target={value!r} is not present; the CPU is used", stacklevel=3)
+        return "CPU"
+    if key == "device_id" and value:
+        warnings.warn("device_id: the CPU is one device, 0", stacklevel=3)
+        return 0
+    if key == "runtime_num_threads":
+        _core.set_threads(value)
+    if key == "max_device_memory":
+        _core.set_memory_limit(int(float(value[:-2]) * 2**30))
+    if key == "deterministic" and value == "OFF":
+        warnings.warn("deterministic='OFF': results are deterministic anyway", stacklevel=3)
+        return "ON"
+    if key == "pynative_synchronize" and not value:
+        warnings.warn("pynative_synchronize=False: calls are synchronous anyway", stacklevel=3)
+        return True
+    return value
+
+
+def set_context(**kwargs: Any) -> None:
+    """Changes settings, all or none of them.
+
+    mode: PYNATIVE_MODE. runtime_num_threads: compute threads, 0 for all. max_device_memory: such as
+    "8GB", a limit on tensors. Other keys are those of MindSpore; see get_context.
+
+    Raises:
+        ValueError, TypeError: an unknown key or a bad value; nothing is changed then.
+    """
+    for key in kwargs:
+        if key not in _KEYS:
+            raise _unknown(key)
+    checked = {key: _KEYS[key][1](key, value) for key, value in kwargs.items()}
+    for key, value in checked.items():
+        why = _KEYS[key][2]
+        if why and value != _KEYS[key][0]:
+            warnings.warn(f"set_context({key}={value!r}) is kept, but {why}", stacklevel=2)
+        _values[key] = _apply(key, value)
+
+
+def get_context(attr_key: str) -> Any:
+    """The value of a setting."""
+    if attr_key not in _KEYS:
+        raise _unknown(attr_key)
+    return _values[attr_key]

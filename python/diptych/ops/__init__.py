@@ -1,0 +1,12 @@
+"""Ops: every row of the op table as a function, functions under MindSpore's signatures where these
+differ, and the primitive classes (``ops.ReLU()(x)``)."""
+
+from __future__ import annotations
+
+from .._core import op_table as _table
+
+globals().update({_name: _op for _name, _op in _table.items() if not _op.hidden})
+
+from ..common.dtype import *  # noqa: E402, F403
+from .function import *  # noqa: E402, F403
+from .primitive import *  # noqa: E402, F403

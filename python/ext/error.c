@@ -1,0 +1,47 @@
+/* Failures of the C library as Python exceptions, and failures of Python callbacks as statuses. */
+#include <stdlib.h>
+
+#include "core.h"
+
+static PyObject *exception_class(Status status) {
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+    PyObject *found = PyDict_GetItemString(builtins, status_exception(status));
+    return found ? found : PyExc_RuntimeError;
+}
+
+static bool wants_trace(void) {
+    const char *setting = getenv("DIPTYCH_TRACE");
+    return setting && !strcmp(setting, "full");
+}
+
+/* The C functions the failure passed through, as a note of the exception. */
+static void add_trace(void) {
+    PyObject *type, *value, *where;
+    PyErr_Fetch(&type, &value, &where);
+    PyErr_NormalizeException(&type, &value, &where);
+    PyObject *done =
+        value ? PyObject_CallMethod(
+                    value, "add_note", "N",
+                    PyUnicode_FromFormat("C frames, innermost first:\n%s", error_trace()))
+              : NULL;
+    if (!done) PyErr_Clear();
+    Py_XDECREF(done);
+    PyErr_Restore(type, value, where);
+}
+
+PyObject *raise_status(Status status) {
+    if (PyErr_Occurred()) return NULL;
+    PyErr_SetString(exception_class(status), error_message());
+    if (wants_trace()) add_trace();
+    return NULL;
+}
+
+Status status_of_exception(const char *where) {
+    return FAIL(RUNTIME, "%s raised a Python exception", where);
+}
+
+PyObject *callback(const char *name) {
+    PyObject *found = core.callbacks ? PyDict_GetItemString(core.callbacks, name) : NULL;
+    if (!found) PyErr_Format(PyExc_RuntimeError, "diptych: import the package, not diptych._core");
+    return found;
+}

@@ -1,0 +1,199 @@
+/* Random state, memory figures, threads, and living with Python's lock and with fork. */
+#include <pthread.h>
+
+#include "core.h"
+
+#include "base/parallel.h"
+#include "kernels/loops.h"
+#include "tensor/pool.h"
+#include "tensor/random.h"
+
+/* ---- long kernels run without Python's lock */
+
+static void *let_go(void) { return PyGILState_Check() ? PyEval_SaveThread() : NULL; }
+static void take_back(void *state) {
+    if (state) PyEval_RestoreThread(state);
+}
+
+/* The compute threads do not survive a fork: the child works alone. */
+static void in_child(void) { parallel_set_threads(1); }
+
+void system_init(void) {
+    long_run = (LongRunHooks){let_go, take_back};
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+/* ---- random state */
+
+static PyObject *seed(PyObject *module, PyObject *value) {
+    (void)module;
+    unsigned long long v = PyLong_AsUnsignedLongLong(value);
+    if (v == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
+    random_seed(v);
+    Py_RETURN_NONE;
+}
+static PyObject *rng_state(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    RandomState s = random_state();
+    return Py_BuildValue("(KK)", (unsigned long long)s.key, (unsigned long long)s.counter);
+}
+static PyObject *set_rng_state(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *key, *counter;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyLong_Type, &key, &PyLong_Type, &counter)) return NULL;
+    RandomState s = {PyLong_AsUnsignedLongLong(key), PyLong_AsUnsignedLongLong(counter)};
+    if (PyErr_Occurred()) return NULL;
+    random_restore(s);
+    Py_RETURN_NONE;
+}
+
+/* ---- memory and threads */
+
+static PyObject *memory_stats(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    PoolStats s = pool_stats();
+    return Py_BuildValue("{sLsLsLsL}", "allocated", (long long)s.allocated, "reserved",
+                         (long long)s.reserved, "peak", (long long)s.peak, "limit",
+                         (long long)s.limit);
+}
+static PyObject *reset_peak(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    pool_reset_peak();
+    Py_RETURN_NONE;
+}
+static PyObject *trim(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    pool_trim();
+    Py_RETURN_NONE;
+}
+static PyObject *set_memory_limit(PyObject *module, PyObject *value) {
+    (void)module;
+    long long n = PyLong_AsLongLong(value);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n < 0) return PyErr_SetString(PyExc_ValueError, "the limit is 0 (none) or positive"), NULL;
+    pool_set_limit(n);
+    Py_RETURN_NONE;
+}
+static PyObject *threads(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyLong_FromLong(parallel_threads());
+}
+static PyObject *set_threads(PyObject *module, PyObject *value) {
+    (void)module;
+    long n = PyLong_AsLong(value);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n < 0 || n > 1024)
+        return PyErr_SetString(PyExc_ValueError, "threads: 1 to 1024, or 0 for the default"), NULL;
+    parallel_set_threads((int)n);
+    Py_RETURN_NONE;
+}
+
+/* ---- raw bytes, for pickling and sharing */
+
+static PyObject *tensor_bytes(PyObject *module, PyObject *o) {
+    (void)module;
+    if (!IS_TENSOR(o)) return PyErr_SetString(PyExc_TypeError, "not a Tensor"), NULL;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, tensor_nbytes(TENSOR(o)->t));
+    if (bytes) tensor_copy_dense(TENSOR(o)->t, PyBytes_AS_STRING(bytes));
+    return bytes;
+}
+
+/* tensor_from_bytes(bytes, dtype, shape) */
+static PyObject *tensor_from_bytes(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer bytes;
+    PyObject *dtype, *shape;
+    DType d;
+    if (!PyArg_ParseTuple(args, "y*OO!", &bytes, &dtype, &PyTuple_Type, &shape)) return NULL;
+    Tensor *t = NULL;
+    TensorType type = {.rank = (uint8_t)PyTuple_GET_SIZE(shape)};
+    bool fine = dtype_from_object(dtype, &d) && PyTuple_GET_SIZE(shape) <= MAX_RANK;
+    for (int i = 0; fine && i < type.rank; i++)
+        type.dims[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+    if (fine && !PyErr_Occurred()) {
+        type.dtype = (uint8_t)d;
+        Status status = tensor_new(&type, "Tensor", &t);
+        if (status != OK)
+            raise_status(status);
+        else if (tensor_nbytes(t) == bytes.len)
+            memcpy(t->data, bytes.buf, (size_t)bytes.len);
+        else {
+            PyErr_SetString(PyExc_ValueError, "the bytes do not fit the shape");
+            tensor_unref(t);
+            t = NULL;
+        }
+    }
+    PyBuffer_Release(&bytes);
+    if (!t && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "too many axes");
+    return tensor_wrap(t);
+}
+
+static PyObject *share_buffer(PyObject *module, PyObject *o) {
+    (void)module;
+    return tensor_wrap(tensor_from_buffer(o, false));
+}
+
+static PyObject *copy_object(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *data, *dtype = Py_None;
+    DType d = DT_NONE;
+    if (!PyArg_ParseTuple(args, "O|O", &data, &dtype)) return NULL;
+    if (dtype != Py_None && !dtype_from_object(dtype, &d)) return NULL;
+    return tensor_wrap(tensor_from_object(data, d));
+}
+
+/* The handle shows `value`, its gradient link included, from now on. */
+static PyObject *repoint(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *handle, *value;
+    if (!PyArg_ParseTuple(args, "O!O!", core.tensor, &handle, core.tensor, &value)) return NULL;
+    if (!tensor_warn_part(TENSOR(handle))) return NULL;
+    Tensor *t = tensor_ref(TENSOR(value)->t);
+    return tensor_repoint(TENSOR(handle), t) ? Py_NewRef(handle) : NULL;
+}
+
+static PyObject *promote(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *a, *b;
+    DType x, y;
+    if (!PyArg_ParseTuple(args, "OO", &a, &b) || !dtype_from_object(a, &x) ||
+        !dtype_from_object(b, &y))
+        return NULL;
+    return Py_NewRef(core.dtypes[dtype_promote(x, y)]);
+}
+
+static PyObject *set_callbacks(PyObject *module, PyObject *dict) {
+    (void)module;
+    if (!PyDict_Check(dict)) return PyErr_SetString(PyExc_TypeError, "not a dict"), NULL;
+    Py_XSETREF(core.callbacks, Py_NewRef(dict));
+    Py_RETURN_NONE;
+}
+
+static PyObject *isa(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyUnicode_FromString(loops_isa());
+}
+
+PyMethodDef system_functions[] = {
+    {"seed", seed, METH_O, NULL},
+    {"rng_state", rng_state, METH_NOARGS, NULL},
+    {"set_rng_state", set_rng_state, METH_VARARGS, NULL},
+    {"memory_stats", memory_stats, METH_NOARGS, NULL},
+    {"reset_peak", reset_peak, METH_NOARGS, NULL},
+    {"trim", trim, METH_NOARGS, NULL},
+    {"set_memory_limit", set_memory_limit, METH_O, NULL},
+    {"threads", threads, METH_NOARGS, NULL},
+    {"set_threads", set_threads, METH_O, NULL},
+    {"isa", isa, METH_NOARGS, NULL},
+    {"tensor_bytes", tensor_bytes, METH_O, NULL},
+    {"tensor_from_bytes", tensor_from_bytes, METH_VARARGS, NULL},
+    {"share_buffer", share_buffer, METH_O, NULL},
+    {"copy_object", copy_object, METH_VARARGS, NULL},
+    {"from_dlpack", core_from_dlpack, METH_O, NULL},
+    {"repoint", repoint, METH_VARARGS, NULL},
+    {"update_params", CFUNC(core_update_params), WITH_KEYWORDS,
+     "update_params(op, params, states, grads, numbers, **attributes)"},
+    {"promote", promote, METH_VARARGS, NULL},
+    {"set_callbacks", set_callbacks, METH_O, NULL},
+    {0},
+};
