@@ -15,9 +15,7 @@
 #define DIP_UNLIKELY(x)     __builtin_expect(!!(x), 0)
 #define DIP_CLEANUP(f)      __attribute__((cleanup(f), unused))
 #define DIP_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
-/* A thread-local variable found without a call: for a few bytes on the hottest paths only. */
-#define DIP_TLS_FAST __attribute__((tls_model("initial-exec")))
-#define DIP_COLD     __attribute__((cold, noinline))
+#define DIP_COLD            __attribute__((cold, noinline))
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -9,7 +9,7 @@
 
 enum { CHUNK = 1 << 18, BATCH = SLAB_KEEP / 2 };
 
-_Thread_local SlabCache *slab_cache DIP_TLS_FAST;
+_Thread_local SlabCache *slab_cache;
 void (*slab_settle)(int64_t drift);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

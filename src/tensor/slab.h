@@ -24,7 +24,7 @@ typedef struct SlabCache {
 } SlabCache;
 
 /* The cache of this thread; NULL before its first block and while the thread ends. */
-extern _Thread_local SlabCache *slab_cache DIP_TLS_FAST;
+extern _Thread_local SlabCache *slab_cache;
 
 static inline int slab_class(size_t nbytes) { return nbytes ? (int)((nbytes - 1) / SLAB_STEP) : 0; }
 
