@@ -74,12 +74,43 @@
 #define IF_EW_WHERE GIVE
 #endif
 
+#ifdef IS_FLOAT_CT
+#define value_sin full_sin
+#define value_cos full_cos
+#define value_tan full_tan
+#endif
 #define EW1(n, p, c, s, v, gx, d)         IF_##c(LOOP1(n, V, v))
 #define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(LOOP2(n, V, v))
 #define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c(LOOP3(n, V, v))
 #define PR1(n, p, c, s, v, d)             IF_##c(LOOP1(n, uint8_t, v))
 #define PR2(n, p, c, s, v, d)             IF_##c(LOOP2(n, uint8_t, v))
 #include "ops/ewise.def"
+
+#ifdef IS_FLOAT_CT
+#undef value_sin
+#undef value_cos
+#undef value_tan
+/* Most of the time of sin, cos and tan goes into huge arguments: a block without them is done by
+ * the variants for near arguments, which give the same bits. */
+enum { NEAR_BLOCK = 512 };
+#define NEAR_LOOP(name)                                                                            \
+    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+        for (int64_t at = 0, end = n; at < end; at += NEAR_BLOCK) {                                \
+            n = end - at < NEAR_BLOCK ? end - at : NEAR_BLOCK;                                     \
+            V *d = (V *)dst + at;                                                                  \
+            const V *px = (const V *)src[0] + at;                                                  \
+            I far = inum(0);                                                                       \
+            EACH far = ior(far, isel(vis_near(px[i]), inum(0), inum(1)));                          \
+            if (far)                                                                               \
+                full_##name(n, d, (const void *[]){px});                                           \
+            else                                                                                   \
+                EACH d[i] = v##name##_near(px[i]);                                                 \
+        }                                                                                          \
+    }
+NEAR_LOOP(sin)
+NEAR_LOOP(cos)
+NEAR_LOOP(tan)
+#endif
 
 /* ---- slopes */
 

@@ -31,7 +31,7 @@
  *
  * math.def defines on top of these: vexp vexp2 vexpm1 vlog vlog2 vlog10 vlog1p vtanh vsigmoid
  * verf verfc verfinv vsin vcos vtan vasin vacos vatan vatan2 vsinh vcosh vasinh vacosh vatanh
- * vpow vcbrt vlgamma vdigamma.
+ * vpow vcbrt vlgamma vdigamma; and vsin_near vcos_near vtan_near, cheaper where vis_near holds.
  */
 #ifndef DIP_WORDS_NAMES
 #define DIP_WORDS_NAMES
@@ -98,6 +98,7 @@
 #define verfinv WORD_NAME(verfinv, CT_NAME)
 #define vsin WORD_NAME(vsin, CT_NAME)
 #define vcos WORD_NAME(vcos, CT_NAME)
+#define vis_near WORD_NAME(vis_near, CT_NAME)
 #define vsin_near WORD_NAME(vsin_near, CT_NAME)
 #define vcos_near WORD_NAME(vcos_near, CT_NAME)
 #define vtan_near WORD_NAME(vtan_near, CT_NAME)
