@@ -26,6 +26,9 @@
  *   ibits(v) -> I, vbits(i) -> V   the bit pattern, unchanged
  *   inum iadd isub iand ior ixor ishl ishr(logical)   wrap-around integer arithmetic on I
  *   isel(m, a, b)           select between I
+ *   VTABLE(name, ...) vtable(name, i)   a constant table, and its element at a lane's own index
+ *   W                       the next wider type, for f32 only: wide(v) -> W, narrow(w) -> V, wnum
+ *                           wadd wsub wmul wge wsel
  *   vmullo(a, b, p)         the exact a * b - p for p = vmul(a, b), barring overflow of 2^13 * a
  *                           (f64: 2^27 * a) and underflow of the low half
  *
