@@ -72,6 +72,16 @@ def body_end(text: str, start: int) -> tuple[int, int]:
     return len(text) - 1, deepest
 
 
+def last_list(head: str) -> int:
+    """Where the parentheses open that close the text; 0 when it does not end with any."""
+    depth = 0
+    for i in range(len(head.rstrip()) - 1, -1, -1):
+        depth += (head[i] == ")") - (head[i] == "(")
+        if depth == 0:
+            return i if head[i] == "(" else 0
+    return 0
+
+
 def c_functions(text: str) -> Iterator[Function]:
     """All function definitions of a C file, found at brace depth 0."""
     text = blank(text)
@@ -80,9 +90,9 @@ def c_functions(text: str) -> Iterator[Function]:
         end, nesting = body_end(text, i)
         head_start = max(text.rfind(";", 0, i), text.rfind("}", 0, i)) + 1
         head = text[head_start:i]
-        m = re.search(r"(\w+)\s*\(", head)
-        if m and head.rstrip().endswith(")") and "=" not in head:
-            inner = head[m.end():head.rstrip().rfind(")")]
+        m = re.search(r"(\w+)\s*$", head[:(opening := last_list(head))])
+        if m and "=" not in head[m.start():]:
+            inner = head[opening + 1:head.rstrip().rfind(")")]
             line = text.count("\n", 0, head_start + m.start()) + 1
             lines = text.count("\n", 0, end) + 2 - line
             yield Function(m.group(1), line, lines, split_parameters(inner), nesting)
