@@ -13,7 +13,7 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ["-std=gnu17", "-DCT_f32", "-DCT=f32", "-DISA=base", "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror",
+FLAGS = ["-std=gnu17", "-DCT_f32", "-DCT=f32", "-DISA=base", "-fsyntax-only", "-fmax-errors=2", "-Wall", "-Wextra", "-Wshadow", "-Werror",
          "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-unused-function", "-x", "c", "-"]
 
 

@@ -9,6 +9,7 @@
 #define DIP_LANES_H
 
 #include "kernels/lanes_sizes.h"
+#include "ops/words_c.h"
 
 enum { MAX_LEVELS = 48 }; /* a tree over 2^48 leaves */
 
