@@ -33,7 +33,7 @@ def main() -> int:
     bad = 0
     for h in headers:
         command = [os.environ.get("CC", "cc"), *(f"-I{p}" for p in places), *FLAGS]
-        text = f'#include "{h}"\n#include "{h}"\nint headers_end;\n'
+        text = f'#include "{h}"\nint headers_end;\n'
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if done.returncode:
             bad += 1
