@@ -43,7 +43,7 @@ static void place_rest(const TensorType *x, IndexPlan *p) {
 
 Status index_plan(const char *op, const TensorType *x, const IntList *axes, int n,
                   const TensorType *const *indices, IndexPlan *out) {
-    *out = (IndexPlan){.n = n};
+    *out = (IndexPlan){.n = n, .tuples.dtype = n ? indices[0]->dtype : DT_i64};
     TRY(place_axes(op, x, axes, out));
     for (int i = 0; i < n; i++) {
         TRY(index_check_dtype(op, "an index tensor", indices[i]));
