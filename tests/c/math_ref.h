@@ -89,6 +89,7 @@ static inline double math_ulp(double got, long double want, int digits, int leas
  * the terms that cancel: 1, or log|x|. The f80 reference of digamma loses digits at its root 1.46.
  */
 static inline int math_least(const MathRef *r, double x, int least, bool f64) {
+    if (isinf(x)) return least;
     if (strcmp(r->name, "lgamma") == 0 && x < 0) return 1;
     if (strcmp(r->name, "digamma") != 0) return least;
     if (x < 0) return ilogb(2 + log(1 - x)) + 1;
