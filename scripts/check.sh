@@ -56,6 +56,13 @@ check_arm64() {
     c_tests arm64 --timeout-multiplier 10
 }
 
+# Every f32 argument of the transcendental functions; about two hours of processor time.
+check_exhaustive() {
+    build release --buildtype=release
+    ninja -C build/release --quiet tests/c/math_f32
+    build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
+}
+
 # The Python tests against a package built without oneDNN.
 check_python_nodnn() {
     need_packages $build_packages
