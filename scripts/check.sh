@@ -56,7 +56,7 @@ check_arm64() {
     c_tests arm64 --timeout-multiplier 10
 }
 
-# Every f32 argument of the transcendental functions; about two hours of processor time.
+# Every f32 argument of the transcendental functions; about an hour of processor time.
 check_exhaustive() {
     build release --buildtype=release
     ninja -C build/release --quiet tests/c/math_f32

@@ -208,7 +208,7 @@ int main(int argc, char **argv) {
     for (int i = 0; base[i].name; i++) {
         if (base[i].arity > 2 || !wanted(base[i].name, argv + at)) continue;
         const char *name = base[i].name;
-        Job job = {.ref = math_ref(name), .step = step, .samples = 4000000 / step + 1};
+        Job job = {.ref = math_ref(name), .step = step, .samples = 2000000 / step + 1};
         job.binary = base[i].arity == 2;
         job.erfinv = strcmp(name, "erfinv") == 0;
         job.crosses = strcmp(name, "lgamma") == 0 || strcmp(name, "digamma") == 0;
