@@ -226,7 +226,8 @@ static void draw(const Op *op, void *attrs, int64_t count) {
 static Status check_arity(const Op *op, int nin, Tensor *const *in) {
     if (nin < op->nin_min || (op->nin_max != NIN_ANY && nin > op->nin_max))
         return FAIL(TYPE, "%s: got %d inputs; it takes (%s)", op->name, nin, op->sig);
-    for (int i = 0; i < op->nin_min; i++)
+    int required = op->nin_max == NIN_ANY ? nin : op->nin_min;
+    for (int i = 0; i < required; i++)
         if (!in[i])
             return FAIL(TYPE, "%s: input %d is missing; it takes (%s)", op->name, i, op->sig);
     return OK;
