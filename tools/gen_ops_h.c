@@ -77,7 +77,7 @@ static bool ends_with(const char *text, const char *end) {
     return n > m && !strcmp(text + n - m, end);
 }
 
-/* Gradient helpers are not for users; `key` and `counter` of random ops are filled in. */
+/* Gradient helpers are not for users. */
 static bool is_hidden(const Row *row) { return ends_with(row->name, "_grad"); }
 
 /* Words of C and C++ that a table may use as a name. */
@@ -107,6 +107,11 @@ static void read_input(const char *text, size_t n, Input *in) {
     in->weak = eq && strncmp(eq + 1, "None", 4) != 0;
 }
 
+/* Where random ops draw from: filled in by the call. */
+static bool is_drawn(const Attr *a) {
+    return !strcmp(a->name, "key") || !strcmp(a->name, "counter");
+}
+
 static Call read_row(const Row *row) {
     Call c = {.row = row, .by_attrs = !strcmp(row->results, "BY_ATTRS")};
     for (const char *at = row->inputs; *at && c.nin < MAX_INPUTS; at += strspn(at, ", ")) {
@@ -117,14 +122,12 @@ static Call read_row(const Row *row) {
         c.nnumbers += in->weak;
         at += n;
     }
-    while (row->attrs[c.nattrs].name) c.nattrs++;
-    c.in_struct = c.nattrs > MAX_PLAIN;
+    int visible = 0;
+    for (; row->attrs[c.nattrs].name; c.nattrs++) visible += !is_drawn(&row->attrs[c.nattrs]);
+    c.in_struct = visible > MAX_PLAIN;
     return c;
 }
 
-static bool is_drawn(const Attr *a) {
-    return !strcmp(a->name, "key") || !strcmp(a->name, "counter");
-}
 /* Attributes without a default are plain arguments always. */
 static bool in_struct(const Call *c, const Attr *a) { return c->in_struct && *a->preset; }
 static bool can_be_none(const Attr *a) { return !strcmp(a->preset, "None"); }
@@ -298,9 +301,9 @@ static void print_header(void) {
          " * plain arguments; of more, those with a default as a struct, NULL for all defaults:\n"
          " *\n"
          " *     dip_softmax(x, -1, &y);\n"
-         " *     dip_conv2d_args args = DIP_CONV2D_ARGS;   the defaults\n"
-         " *     args.stride = DIP_INTS(2, 2);\n"
-         " *     dip_conv2d(x, weight, NULL, &args, &y);\n"
+         " *     dip_one_hot_args args = DIP_ONE_HOT_ARGS;   the defaults\n"
+         " *     args.dtype = DIP_F32;\n"
+         " *     dip_one_hot(labels, 10, &args, &y);\n"
          " *\n"
          " * Results are new references, set only on success. \"Usual\" shows the defaults that\n"
          " * dip_call and Python use. */\n"
