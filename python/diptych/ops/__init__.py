@@ -9,4 +9,5 @@ globals().update({_name: _op for _name, _op in _table.items() if not _op.hidden}
 
 from ..common.dtype import *  # noqa: E402, F403
 from .function import *  # noqa: E402, F403
+from .layers import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403

@@ -2,6 +2,223 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, op_table
 from ..common.grad import stop_gradient
 
-__all__ = ["stop_gradient"]
+__all__ = [
+    "Print",
+    "argmax",
+    "argmin",
+    "bmm",
+    "clamp",
+    "clip",
+    "clip_by_value",
+    "concat",
+    "cat",
+    "depend",
+    "div",
+    "gelu",
+    "identity",
+    "is_tensor",
+    "max",
+    "min",
+    "mm",
+    "numel",
+    "permute",
+    "print_",
+    "promote_types",
+    "rank",
+    "select",
+    "shape",
+    "size",
+    "stop_gradient",
+    "tensor_split",
+    "true_divide",
+    "unbind",
+    "unsqueeze",
+    "where",
+]
+
+_table = op_table
+
+
+concat = _table["concat"]
+cat = concat
+permute = _table["transpose"]
+unsqueeze = _table["expand_dims"]
+unbind = _table["unstack"]
+mm = _table["matmul"]
+select = _table["where"]
+true_divide = _table["div"]
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def shape(input_x: Tensor) -> tuple[int, ...]:
+    """Sizes, a tuple of ints."""
+    return input_x.shape
+
+
+def size(input_x: Tensor) -> int:
+    """Number of elements."""
+    return input_x.size
+
+
+def numel(input: Tensor) -> int:
+    """Number of elements."""
+    return input.size
+
+
+def rank(input_x: Tensor) -> int:
+    """Number of axes."""
+    return input_x.ndim
+
+
+def identity(input_x: Tensor) -> Tensor:
+    """The same value; gradients flow through."""
+    return +input_x
+
+
+def depend(value: Any, expr: Any) -> Any:
+    """``value``; calls run in program order, so that ``expr`` was computed before."""
+    return value
+
+
+def print_(*inputs: Any) -> Any:
+    """Prints the inputs, each on a line; returns the first tensor among them."""
+    for item in inputs:
+        print(item)
+    return next((item for item in inputs if isinstance(item, Tensor)), None)
+
+
+class Print:
+    """``Print()(x, "text")`` prints its inputs and returns the first tensor among them."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        return print_(*inputs)
+
+
+# ---- elementwise
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """input where condition holds, else other; with the condition alone, the indices of its
+    non-zero elements, one Tensor an axis."""
+    if input is None and other is None:
+        places = _table["nonzero"](condition)
+        return tuple(places[:, i] for i in range(places.shape[1]))
+    return _table["where"](condition, input, other)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """input limited to [min, max]; None leaves a side open. A tuple or list goes item by item."""
+    if isinstance(input, tuple | list):
+        return type(input)(clamp(x, min, max) for x in input)
+    if min is None and max is None:
+        raise ValueError("clamp: min and max are both None")
+    if min is None:
+        return _table["minimum"](input, max)
+    if max is None:
+        return _table["maximum"](input, min)
+    return _table["clamp"](input, min, max)
+
+
+clip = clamp
+
+
+def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
+    """clamp under its older name."""
+    return clamp(x, clip_value_min, clip_value_max)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """True quotient; rounding_mode "floor" or "trunc" rounds it."""
+    if rounding_mode is None:
+        return _table["div"](input, other)
+    if rounding_mode == "floor":
+        return _table["floor_div"](input, other)
+    if rounding_mode == "trunc":
+        return _table["trunc_div"](input, other)
+    raise ValueError(f"div: rounding_mode is {rounding_mode!r}; it must be None, 'floor' or 'trunc'")
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """Gaussian error linear unit: approximate "none" by erf, "tanh" by the tanh formula."""
+    if approximate == "none":
+        return _table["gelu_erf"](input)
+    if approximate == "tanh":
+        return _table["gelu_tanh"](input)
+    raise ValueError(f"gelu: approximate is {approximate!r}; it must be 'none' or 'tanh'")
+
+
+# ---- reductions that also tell where
+
+
+def _with_index(values: str, places: str, input: Tensor, axis: Any, keepdims: bool) -> Any:
+    index = _table[places](input, axis, keepdims)
+    return _table[values](input, axis, keepdims), index
+
+
+def max(input: Tensor, axis: int | None = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """The largest elements along axis (None: of all) and their indices."""
+    return _with_index("amax", "argmax", input, axis, keepdims)
+
+
+def min(input: Tensor, axis: int | None = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """The smallest elements along axis (None: of all) and their indices."""
+    return _with_index("amin", "argmin", input, axis, keepdims)
+
+
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Index of the largest element along dim; None: of the flattened tensor."""
+    return _table["argmax"](input, dim, keepdim)
+
+
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Index of the smallest element along dim; None: of the flattened tensor."""
+    return _table["argmin"](input, dim, keepdim)
+
+
+# ---- products
+
+
+def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
+    """Matrix products of two batches."""
+    if input_x.ndim < 3 or mat2.ndim < 3:
+        raise ValueError(
+            f"bmm: inputs of shapes {input_x.shape} and {mat2.shape}; both need batch axes"
+        )
+    return _table["matmul"](input_x, mat2)
+
+
+# ---- pieces
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
+    """Pieces along axis: this many nearly equal ones, or cut before each of the given indices."""
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count <= 0:
+            raise ValueError(f"tensor_split: {count} pieces; there must be at least one")
+        sizes = [n // count + (i < n % count) for i in range(count)]
+    else:
+        cuts = [0, *(c + n if c < 0 else c for c in indices_or_sections), n]
+        bounded = [0 if c < 0 else n if c > n else c for c in cuts]
+        sizes = [b - a if b > a else 0 for a, b in zip(bounded, bounded[1:], strict=False)]
+    start, pieces = 0, []
+    for s in sizes:
+        pieces.append(_table["narrow"](input, axis, start, s))
+        start += s
+    return tuple(pieces)
+
+
+def promote_types(dtype1: Any, dtype2: Any) -> Any:
+    """The dtype two tensors meet in."""
+    return _core.promote(dtype1, dtype2)
