@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "tensor/pool.h"
 
 enum { MAX_KEY = 2048, NBUCKETS = 4096, MAX_ENTRIES = 8192 };
@@ -45,7 +46,8 @@ static bool put_buf(Key *key, const Buf *b) {
 
 static bool make_key(const KernelArgs *a, Key *key) {
     key->size = 0;
-    bool fits = put(key, a->attrs, a->op->attrs_size);
+    int threads = parallel_threads(); /* a library lays its work out for them */
+    bool fits = put(key, a->attrs, a->op->attrs_size) && put(key, &threads, sizeof threads);
     for (int i = 0; i < a->nin && fits; i++) fits = put_buf(key, &a->in[i]);
     return fits;
 }
