@@ -29,8 +29,9 @@ void random_take(int64_t count, uint64_t *key, uint64_t *counter) {
     pthread_mutex_unlock(&lock);
 }
 
-void philox(uint64_t key, uint64_t counter, uint32_t out[4]) {
-    uint32_t c[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
+void philox_stream(uint64_t key, uint64_t counter, uint64_t stream, uint32_t out[4]) {
+    uint32_t c[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), (uint32_t)stream,
+                     (uint32_t)(stream >> 32)};
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];

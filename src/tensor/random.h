@@ -14,7 +14,11 @@ RandomState random_state(void);
 void random_restore(RandomState state);
 /* Reserves counters for `count` values of one draw (four 32-bit words each at most). */
 void random_take(int64_t count, uint64_t *key, uint64_t *counter);
-/* Four words for counter position `counter + i`. */
-void philox(uint64_t key, uint64_t counter, uint32_t out[4]);
+/* The four words of one counter. Values that need more than four take further streams, 1, 2 ... of
+ * their counter. */
+void philox_stream(uint64_t key, uint64_t counter, uint64_t stream, uint32_t out[4]);
+static inline void philox(uint64_t key, uint64_t counter, uint32_t out[4]) {
+    philox_stream(key, counter, 0, out);
+}
 
 #endif
