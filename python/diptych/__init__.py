@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import _core
+from .common import describe as _describe
 from .common import tensor as _tensor
-from .ops import describe as _describe
 
 _core.set_callbacks({**_tensor.CALLBACKS, **_describe.CALLBACKS})
 _tensor.install()

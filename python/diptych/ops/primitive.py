@@ -1,5 +1,226 @@
-"""Primitive classes: the constructor takes attributes, the call takes inputs and what is left."""
+"""Primitive classes, ``ops.ReLU()(x)``: the constructor takes attributes, the call takes inputs and
+then the attributes that MindSpore passes there. Most are made from the table's primitive column."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, op_table
+from ..common.parameter import Parameter
+from . import function, layers
+
+__all__: list[str] = ["Primitive"]
+
+# Attributes given at the call, by primitive; the others belong to the constructor.
+_AT_CALL = {
+    "Cast": ("dtype",),
+    "CumSum": ("axis",),
+    "CumProd": ("axis",),
+    "ExpandDims": ("axis",),
+    "FillV2": ("shape",),
+    "FullLike": (),
+    "Gather": ("axis",),
+    "GatherD": ("dim",),
+    "LinSpace": ("num",),
+    "Ones": ("shape", "dtype"),
+    "OneHot": ("depth", "on_value", "off_value"),
+    "ReduceAll": ("axis",),
+    "ReduceAny": ("axis",),
+    "ReduceMax": ("axis",),
+    "ReduceMean": ("axis",),
+    "ReduceMin": ("axis",),
+    "ReduceProd": ("axis",),
+    "ReduceSum": ("axis",),
+    "Reshape": ("shape",),
+    "Slice": ("begin", "size"),
+    "StridedSlice": ("begin", "end", "strides"),
+    "Tile": ("reps",),
+    "TopK": ("k",),
+    "Transpose": ("input_perm",),
+    "UnsortedSegmentSum": ("num_segments",),
+    "Zeros": ("shape", "dtype"),
+}
+# Constructor arguments in MindSpore's order and under its names, where the row has others.
+_AT_START = {
+    "Concat": ("axis",),
+    "Gather": ("batch_dims",),
+    "MatMul": ("transpose_a", "transpose_b"),
+    "OneHot": ("axis",),
+    "StridedSlice": ("begin_mask", "end_mask"),
+}
+
+
+class Primitive:
+    """Base of the classes: an op with its attributes fixed."""
+
+    _op: Any
+    _start: tuple[str, ...]  # attributes of the constructor
+    _call: tuple[str, ...]  # attributes of the call, after the inputs
+    _inputs: int  # -1: a list of tensors, or several
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        if len(args) > len(self._start):
+            raise TypeError(f"{name} takes {len(self._start)} settings, {len(args)} were given")
+        settings = dict(zip(self._start, args, strict=False))
+        for key, value in kwargs.items():
+            if key not in self._start:
+                known = ", ".join(self._start) or "none"
+                raise TypeError(f"{name} has no setting '{key}'; its settings: {known}")
+            if key in settings:
+                raise TypeError(f"{name}: setting '{key}' is given twice")
+            settings[key] = value
+        self._settings = settings
+
+    @property
+    def name(self) -> str:
+        """The class name."""
+        return type(self).__name__
+
+    def __call__(self, *args: Any) -> Any:
+        op, n = type(self)._op, self._inputs  # read from the class: ops bind to instances
+        if n < 0:
+            return op(args[0] if isinstance(args[0], tuple | list) else args, **self._settings)
+        late = args[n:]
+        if len(late) > len(self._call):
+            raise TypeError(
+                f"{type(self).__name__} takes at most {n + len(self._call)} arguments, "
+                f"{len(args)} were given"
+            )
+        return op(*args[:n], **dict(zip(self._call, late, strict=False)), **self._settings)
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{k}={v!r}" for k, v in self._settings.items())
+        return f"{type(self).__name__}({settings})"
+
+
+def _make(name: str, op: Any) -> type:
+    inputs = [s for s in op.slots if s[1] in ("tensor", "tensors", "optional", "number")]
+    attributes = [s[0] for s in op.slots[len(inputs) :]]
+    call = tuple(a for a in _AT_CALL.get(name, ()) if a in attributes)
+    start = _AT_START.get(name, tuple(a for a in attributes if a not in call))
+    is_list = any(s[1] == "tensors" for s in inputs)
+    body = {
+        "_op": op,
+        "_start": start,
+        "_call": call,
+        "_inputs": -1 if is_list else len(inputs),
+        "__doc__": f"``ops.{op.__name__}`` as a primitive.\n\n{op.summary}",
+        "__module__": "diptych.ops",
+    }
+    return type(name, (Primitive,), body)
+
+
+for _op in op_table.values():
+    if _op.primitive and not _op.hidden:
+        globals()[_op.primitive] = _make(_op.primitive, _op)
+        __all__.append(_op.primitive)
+
+
+class _Wrapped(Primitive):
+    """A primitive over a Python function: settings go to it by keyword, the call positionally."""
+
+    _function: Any
+
+    def __call__(self, *args: Any) -> Any:
+        return type(self)._function(*args, **self._settings)
+
+
+def _wrap(name: str, target: Any, *start: str) -> None:
+    body = {
+        "_function": staticmethod(target),
+        "_start": start,
+        "__doc__": f"``ops.{target.__name__}`` as a primitive.",
+        "__module__": "diptych.ops",
+    }
+    globals()[name] = type(name, (_Wrapped,), body)
+    __all__.append(name)
+
+
+def _with_index(values: str, places: str) -> Any:
+    def run(x: Tensor, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
+        index = op_table[places](x, axis, keep_dims)
+        return index, op_table[values](x, axis, keep_dims)
+
+    run.__name__ = places
+    return run
+
+
+def _split(x: Tensor, axis: int = 0, output_num: int = 1) -> tuple[Tensor, ...]:
+    n = x.shape[axis]
+    if output_num <= 0 or n % output_num:
+        raise ValueError(f"Split: output_num is {output_num}; it must divide the size {n}")
+    return op_table["split"](x, n // output_num, axis)
+
+
+def _fill(dtype: Any, shape: Any, value: Any) -> Tensor:
+    return op_table["cast"](op_table["full"](shape, value), dtype)
+
+
+def _conv2d(
+    x: Tensor, weight: Tensor, out_channel: int = 0, kernel_size: Any = 0, mode: int = 1,
+    pad_mode: str = "valid", pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1,
+) -> Tensor:
+    if mode != 1:
+        raise ValueError(f"Conv2D: mode is {mode}; only 1 (cross-correlation) exists")
+    if out_channel and weight.shape[0] != out_channel:
+        raise ValueError(f"Conv2D: out_channel is {out_channel}, the weight has {weight.shape[0]}")
+    return layers.conv2d(x, weight, None, stride, pad_mode, pad, dilation, group)
+
+
+def _pool(target: Any) -> Any:
+    def run(
+        x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid",
+        data_format: str = "NCHW",
+    ) -> Any:
+        if data_format != "NCHW":
+            raise ValueError(f"data_format is {data_format!r}; only 'NCHW' exists")
+        return target(x, kernel_size, strides, pad_mode=pad_mode.lower())
+
+    run.__name__ = target.__name__
+    return run
+
+
+def assign(variable: Parameter, value: Any) -> Parameter:
+    """The parameter (or tensor) takes over the value; returns it."""
+    if isinstance(variable, Parameter):
+        return variable.set_data(value)
+    return _core.repoint(variable, value if isinstance(value, Tensor) else Tensor(value))
+
+
+def assign_add(variable: Parameter, value: Any) -> Parameter:
+    """variable += value; returns it."""
+    variable += value
+    return variable
+
+
+def assign_sub(variable: Parameter, value: Any) -> Parameter:
+    """variable -= value; returns it."""
+    variable -= value
+    return variable
+
+
+__all__ += ["assign", "assign_add", "assign_sub"]
+
+_wrap("Assign", assign)
+_wrap("AssignAdd", assign_add)
+_wrap("AssignSub", assign_sub)
+_wrap("Depend", function.depend)
+_wrap("StopGradient", function.stop_gradient)
+_wrap("Identity", function.identity)
+_wrap("Shape", function.shape)
+_wrap("Size", function.size)
+_wrap("Rank", function.rank)
+_wrap("DType", lambda x: x.dtype)
+_wrap("Split", _split, "axis", "output_num")
+_wrap("Fill", _fill)
+_wrap("ArgMaxWithValue", _with_index("amax", "argmax"), "axis", "keep_dims")
+_wrap("ArgMinWithValue", _with_index("amin", "argmin"), "axis", "keep_dims")
+_wrap("BatchMatMul", op_table["matmul"], "transpose_a", "transpose_b")
+_wrap("Conv2D", _conv2d, "out_channel", "kernel_size", "mode", "pad_mode", "pad", "stride",
+      "dilation", "group")
+_wrap("MaxPool", _pool(layers.max_pool2d), "kernel_size", "strides", "pad_mode", "data_format")
+_wrap("AvgPool", _pool(layers.avg_pool2d), "kernel_size", "strides", "pad_mode", "data_format")
+_wrap("Div", op_table["div"])
+_wrap("Mod", op_table["remainder"])
