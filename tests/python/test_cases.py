@@ -1,0 +1,147 @@
+"""Every row of tests/cases.def against its NumPy reference, in every mode."""
+
+import ast
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import NAMES, NUMPY_DTYPES, Array, Case, read_cases, values_of
+from reference import REFERENCES
+
+import diptych as ms
+from diptych import _core
+
+CASES = read_cases()
+MODES = ["eager"]
+OPS = _core.op_table
+
+
+def run(mode: str, op: Any, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """One call in a mode."""
+    assert mode == "eager"
+    return op(*inputs, **attrs)
+
+
+# ---- arguments
+
+
+def to_tensor(values: Array, dtype: str, is_reversed: bool) -> ms.Tensor:
+    """A tensor of this dtype; stored with its axes reversed if asked."""
+    data = np.ascontiguousarray(values.T) if is_reversed else values
+    t = OPS["cast"](ms.Tensor(data), dtype=getattr(ms, NAMES[dtype]))
+    return OPS["transpose"](t) if is_reversed and values.ndim > 1 else t
+
+
+def input_dtype(case: Case, position: int, floats: str | None) -> str:
+    i = case.inputs[position]
+    return floats if floats and i.is_float else i.dtype
+
+
+def parse(kind: str, text: str) -> Any:
+    """An attribute as Python writes it; dtypes stay names of the table (f32)."""
+    if text == "None":
+        return None
+    if kind in ("str", "dtype"):
+        return text
+    if kind == "bool":
+        return text.lower() in ("true", "1")
+    value = ast.literal_eval(text.replace("inf", "1e999"))
+    if kind == "ints":
+        return tuple(value) if isinstance(value, tuple | list) else (value,)
+    return value
+
+
+def attributes(case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+    """For the op, and for the reference."""
+    kinds = {name: kind for name, kind, *_ in OPS[case.op].slots}
+    ours: dict[str, Any] = {}
+    theirs: dict[str, Any] = {}
+    short = {**{v: k for k, v in NAMES.items()}, **{k: k for k in NAMES}}
+    for name, text in case.attrs.items():
+        value = parse(kinds[name], text)
+        is_dtype = kinds[name] == "dtype" and value is not None
+        ours[name] = getattr(ms, NAMES[short[value]]) if is_dtype else value
+        theirs[name] = np.dtype(NUMPY_DTYPES[short[value]]) if is_dtype else value
+    return ours, theirs
+
+
+def arguments(case: Case, floats: str | None) -> tuple[list[Any], list[Any]]:
+    """Inputs for the op, and for the reference."""
+    ours: list[Any] = []
+    theirs: list[Any] = []
+    for position, i in enumerate(case.inputs):
+        if i.is_absent or i.number is not None:
+            ours.append(i.number)
+            theirs.append(i.number)
+            continue
+        values = values_of(case, position)
+        ours.append(to_tensor(values, input_dtype(case, position, floats), i.is_reversed))
+        theirs.append(values)
+    return ours, theirs
+
+
+# ---- results
+
+
+def to_array(t: Any) -> Array:
+    """Floats as doubles."""
+    if t.dtype in (ms.float16, ms.bfloat16, ms.float32):
+        t = OPS["cast"](t, dtype=ms.float64)
+    return np.asarray(t.asnumpy())
+
+
+def tolerance(case: Case, dtype: Any) -> float:
+    """Largest error relative to max(1, |reference|)."""
+    rounding = {ms.float16: 2**-10, ms.bfloat16: 2**-7, ms.float64: 0.0}
+    if dtype is ms.float64:
+        return 1e-11
+    return max(case.tolerance, rounding.get(dtype, 0.0))
+
+
+def compare(case: Case, got: Any, want: Any) -> None:
+    want = np.asarray(want)
+    values = to_array(got)
+    assert values.shape == want.shape
+    assert (values.dtype.kind == "b") == (want.dtype.kind == "b")
+    if values.dtype.kind != "f":
+        np.testing.assert_array_equal(values, want)
+        return
+    error = np.abs(values - want) / np.maximum(1, np.abs(want))
+    same = (values == want) | (np.isnan(values) & np.isnan(want))
+    same |= error <= tolerance(case, got.dtype)
+    assert same.all(), f"got\n{values}\nexpected\n{want}\nlargest error {np.nanmax(error):.3g}"
+
+
+def check(case: Case, mode: str, floats: str | None) -> None:
+    inputs, arrays = arguments(case, floats)
+    attrs, plain = attributes(case)
+    result = run(mode, OPS[case.op], inputs, attrs)
+    results = result if isinstance(result, tuple | list) else (result,)
+    with np.errstate(all="ignore"):
+        wanted = REFERENCES[case.op](*arrays, **plain)
+    if callable(wanted):
+        wanted(*[to_array(r) for r in results])
+        return
+    wanted = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    assert len(results) == len(wanted)
+    for got, want in zip(results, wanted, strict=True):
+        compare(case, got, want)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case, mode: str) -> None:
+    assert case.op in OPS, "no such op"
+    assert case.op in REFERENCES, f"tests/python/reference has no {case.op}"
+    check(case, mode, None)
+    if any(i.is_float for i in case.inputs):
+        check(case, mode, "f64")
+
+
+def test_every_op_has_a_reference() -> None:
+    visible = {name for name, op in OPS.items() if not op.hidden}
+    assert not sorted(visible - REFERENCES.keys())
+
+
+def test_every_reference_is_used() -> None:
+    assert not sorted(REFERENCES.keys() - {case.op for case in CASES})
