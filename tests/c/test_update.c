@@ -271,6 +271,26 @@ static void test_inputs_stay(void) {
     dip_unref(out);
 }
 
+/* Any number of threads gives the same bits. */
+static void test_threads(void) {
+    dip_Tensor *in[11], *one[3], *many[3];
+    for (int i = 0; i < 4; i++) in[i] = array(DIP_F32, 3 * N, 0, 1);
+    for (int i = 0; i < 7; i++) in[4 + i] = number(rules[3].k[i]);
+    CHECK_OK(dip_set_threads(1));
+    CHECK_OK(dip_call("adam", 11, in, NULL, 3, one));
+    for (int threads = 2; threads <= 3; threads++) {
+        CHECK_OK(dip_set_threads(threads));
+        CHECK_OK(dip_call("adam", 11, in, NULL, 3, many));
+        for (int i = 0; i < 3; i++) {
+            CHECK(!memcmp(dip_data_peek(one[i]), dip_data_peek(many[i]), dip_nbytes(one[i])));
+            dip_unref(many[i]);
+        }
+    }
+    CHECK_OK(dip_set_threads(0));
+    for (int i = 0; i < 11; i++) dip_unref(in[i]);
+    for (int i = 0; i < 3; i++) dip_unref(one[i]);
+}
+
 static void test_refusals(void) {
     dip_Tensor *in[11], *out[3];
     for (int i = 0; i < 4; i++) in[i] = array(DIP_F32, 6, 0, 1);
@@ -300,6 +320,7 @@ int main(void) {
     RUN(test_sizes);
     RUN(test_mixed_dtypes);
     RUN(test_inputs_stay);
+    RUN(test_threads);
     RUN(test_refusals);
     return test_done("update");
 }
