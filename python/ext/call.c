@@ -11,8 +11,11 @@ typedef struct Call {
     Py_ssize_t nrest;
     int64_t attrs[MAX_ATTR_WORDS];
     Tensor **in, **out;
+    bool *owned; /* a converted input; tensors are borrowed from their handles (see take_inputs) */
+    bool holds;  /* borrowed ones are held too */
     int nin, capacity, nout;
     Tensor *few_in[FEW], *few_out[FEW];
+    bool few_owned[FEW];
 } Call;
 
 /* ---- arguments to slots */
@@ -99,8 +102,7 @@ static Tensor *weak_default(const Call *c, int slot, DType meet) {
     return scalar_tensor(c->o->weak[slot], stays_integer ? meet : dtype_to_float(meet));
 }
 
-static Tensor *one_input(const Call *c, int slot, PyObject *given, DType meet) {
-    if (DIP_LIKELY(IS_TENSOR(given))) return tensor_ref(TENSOR(given)->t);
+static Tensor *converted(const Call *c, int slot, PyObject *given, DType meet) {
     Tensor *t = number_input(c, slot, given, meet);
     if (!t && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
@@ -109,26 +111,44 @@ static Tensor *one_input(const Call *c, int slot, PyObject *given, DType meet) {
     return t;
 }
 
-static bool push(Call *c, Tensor *t) {
-    if (!t && PyErr_Occurred()) return false;
-    if (c->nin == c->capacity) {
-        int bigger = c->capacity * 4;
-        Tensor **in = PyMem_Malloc((size_t)bigger * sizeof *in);
-        if (!in) return tensor_unref(t), PyErr_NoMemory(), false;
-        memcpy(in, c->in, (size_t)c->nin * sizeof *in);
-        if (c->in != c->few_in) PyMem_Free(c->in);
-        c->in = in;
-        c->capacity = bigger;
+static bool grow(Call *c) {
+    int bigger = c->capacity * 4;
+    Tensor **in = PyMem_Malloc((size_t)bigger * (sizeof *in + sizeof(bool)));
+    if (!in) return PyErr_NoMemory(), false;
+    bool *owned = (bool *)(in + bigger);
+    memcpy(in, c->in, (size_t)c->nin * sizeof *in);
+    memcpy(owned, c->owned, (size_t)c->nin * sizeof *owned);
+    if (c->in != c->few_in) PyMem_Free(c->in);
+    c->in = in;
+    c->owned = owned;
+    c->capacity = bigger;
+    return true;
+}
+
+static bool push(Call *c, Tensor *t, bool owned) {
+    if (c->nin == c->capacity && !grow(c)) {
+        if (owned) tensor_unref(t);
+        return false;
     }
+    c->owned[c->nin] = owned;
     c->in[c->nin++] = t;
     return true;
+}
+
+static bool push_input(Call *c, int slot, PyObject *given, DType meet) {
+    if (DIP_LIKELY(IS_TENSOR(given))) {
+        Tensor *t = TENSOR(given)->t;
+        return push(c, c->holds ? tensor_ref(t) : t, c->holds);
+    }
+    Tensor *t = converted(c, slot, given, meet);
+    return t && push(c, t, true);
 }
 
 static bool push_list(Call *c, int slot, PyObject *given, DType meet) {
     if (!given) return true;
     if (c->nrest) {
         for (Py_ssize_t i = 0; i < c->nrest; i++)
-            if (!push(c, one_input(c, slot, c->rest[i], meet))) return false;
+            if (!push_input(c, slot, c->rest[i], meet)) return false;
         return true;
     }
     if (!PyList_Check(given) && !PyTuple_Check(given)) {
@@ -139,7 +159,7 @@ static bool push_list(Call *c, int slot, PyObject *given, DType meet) {
         return false;
     }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); i++)
-        if (!push(c, one_input(c, slot, PySequence_Fast_GET_ITEM(given, i), meet))) return false;
+        if (!push_input(c, slot, PySequence_Fast_GET_ITEM(given, i), meet)) return false;
     return true;
 }
 
@@ -148,17 +168,35 @@ static bool missing(const Call *c, int slot) {
     return false;
 }
 
+static bool push_default(Call *c, int slot, DType meet) {
+    Tensor *t = weak_default(c, slot, meet);
+    return t && push(c, t, true);
+}
+
+/* Borrowing from the handles is safe while no foreign code runs: dispatch takes its own references
+ * first. Converting anything but a number may run any code, which may re-point a handle. */
+static bool runs_foreign_code(const Call *c) {
+    for (int i = 0; i < c->o->nin; i++) {
+        PyObject *o = c->given[i];
+        bool is_plain = !o || o == Py_None || IS_TENSOR(o) || PyFloat_CheckExact(o) ||
+                        PyLong_CheckExact(o) || PyBool_Check(o);
+        if (!is_plain) return true;
+    }
+    return false;
+}
+
 static bool take_inputs(Call *c) {
     DType meet = meeting_dtype(c);
+    c->holds = runs_foreign_code(c);
     for (int i = 0; i < c->o->nin; i++) {
         const SigInput *in = &c->o->in[i];
         PyObject *given = c->given[i];
         if (given == Py_None && (in->is_optional || in->is_weak)) given = NULL;
         if (!given && !in->is_optional && !in->is_weak) return missing(c, i);
         bool done = in->is_variadic ? push_list(c, i, given, meet)
-                    : given         ? push(c, one_input(c, i, given, meet))
-                    : in->is_weak   ? push(c, weak_default(c, i, meet))
-                                    : push(c, NULL);
+                    : given         ? push_input(c, i, given, meet)
+                    : in->is_weak   ? push_default(c, i, meet)
+                                    : push(c, NULL, false);
         if (!done) return false;
     }
     return true;
@@ -224,13 +262,15 @@ PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, Py
     memset(c.given, 0, (size_t)o->nslots * sizeof *c.given);
     c.nrest = 0;
     c.in = c.few_in;
+    c.owned = c.few_owned;
     c.nin = 0;
     c.capacity = FEW;
     PyObject *result = NULL;
     if (bind_positional(&c, args, n) && bind_keywords(&c, args + n, names) && take_attributes(&c) &&
         take_inputs(&c))
         result = run(&c);
-    for (int i = 0; i < c.nin; i++) tensor_unref(c.in[i]);
+    for (int i = 0; i < c.nin; i++)
+        if (c.owned[i]) tensor_unref(c.in[i]);
     if (c.in != c.few_in) PyMem_Free(c.in);
     return result;
 }

@@ -12,27 +12,45 @@ PyObject *run1(const Op *op, const void *attrs, int nin, Tensor *const *in) {
 
 /* ---- two operands */
 
-/* The operands as tensors, new references. False: an exception, or none for "not ours". */
-static bool operands(PyObject *a, PyObject *b, bool wide, Tensor *in[2]) {
-    bool is_a = IS_TENSOR(a), is_b = IS_TENSOR(b);
-    in[0] = is_a ? tensor_ref(TENSOR(a)->t) : operand_tensor(a, TENSOR(b)->t->type.dtype, wide);
-    if (!in[0]) return false;
-    in[1] = is_b ? tensor_ref(TENSOR(b)->t) : operand_tensor(b, in[0]->type.dtype, wide);
-    if (in[1]) return true;
-    tensor_unref(in[0]);
+/* The operands as tensors. What is made here goes to *made; tensors are borrowed from their
+ * handles, which is safe because dispatch takes its own references before anything else can run. An
+ * array is converted by code that may do anything, so then the tensor is held too, in *held. False:
+ * an exception, or none for "not ours". */
+typedef struct Operands {
+    Tensor *in[2], *made, *held;
+} Operands;
+
+static bool take_operands(PyObject *a, PyObject *b, bool wide, Operands *o) {
+    bool is_a = IS_TENSOR(a);
+    o->made = o->held = NULL;
+    if (DIP_LIKELY(is_a && IS_TENSOR(b))) {
+        o->in[0] = TENSOR(a)->t;
+        o->in[1] = TENSOR(b)->t;
+        return true;
+    }
+    Tensor *t = o->held = tensor_ref(TENSOR(is_a ? a : b)->t);
+    o->made = operand_tensor(is_a ? b : a, t->type.dtype, wide);
+    o->in[0] = is_a ? t : o->made;
+    o->in[1] = is_a ? o->made : t;
+    if (o->made) return true;
+    tensor_unref(t);
     return false;
 }
 
-static PyObject *binary(OpId id, const void *attrs, PyObject *a, PyObject *b) {
-    Tensor *in[2];
-    if (!operands(a, b, false, in)) {
+static PyObject *run_operands(OpId id, const void *attrs, PyObject *a, PyObject *b, bool wide) {
+    Operands o;
+    if (!take_operands(a, b, wide, &o)) {
         if (PyErr_Occurred()) return NULL;
         Py_RETURN_NOTIMPLEMENTED;
     }
-    PyObject *o = run1(op_get(id), attrs, 2, in);
-    tensor_unref(in[0]);
-    tensor_unref(in[1]);
-    return o;
+    PyObject *result = run1(op_get(id), attrs, 2, o.in);
+    tensor_unref(o.made);
+    tensor_unref(o.held);
+    return result;
+}
+
+static PyObject *binary(OpId id, const void *attrs, PyObject *a, PyObject *b) {
+    return run_operands(id, attrs, a, b, false);
 }
 
 static int category(DType d) {
@@ -121,15 +139,7 @@ PyObject *tensor_compare(PyObject *a, PyObject *b, int how) {
         [Py_LT] = OP_less,      [Py_LE] = OP_less_equal, [Py_EQ] = OP_equal,
         [Py_NE] = OP_not_equal, [Py_GT] = OP_greater,    [Py_GE] = OP_greater_equal,
     };
-    Tensor *in[2];
-    if (!operands(a, b, true, in)) {
-        if (PyErr_Occurred()) return NULL;
-        Py_RETURN_NOTIMPLEMENTED;
-    }
-    PyObject *o = run1(op_get(ids[how]), NULL, 2, in);
-    tensor_unref(in[0]);
-    tensor_unref(in[1]);
-    return o;
+    return run_operands(ids[how], NULL, a, b, true);
 }
 
 /* ---- one operand */
