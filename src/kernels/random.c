@@ -10,7 +10,7 @@
 #include "kernels/loops.h"
 #include "tensor/random.h"
 
-enum { BLOCK = 512, GRAIN = 8192 };
+enum { BLOCK = 512, GRAIN = 8192, INTEGERS = 2 * RANDOM_LANES };
 
 /* ---- picking loops */
 
@@ -44,21 +44,6 @@ void random_uniform_f32(RandomPlace place, int64_t begin, int64_t n, float *out)
                    (skip + m + l->group - 1) / l->group, block);
         memcpy(out + done, block + skip, (size_t)m * sizeof *out);
         done += m;
-    }
-}
-
-void random_words_u64(RandomPlace place, int64_t begin, int64_t n, uint64_t *out) {
-    enum { GROUP = 2 * RANDOM_LANES };
-    const RandomLoops *l = random_loops(DT_f32);
-    uint32_t w[4][RANDOM_LANES];
-    int64_t loaded = -1;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t group = (begin + i) / GROUP, at = (begin + i) % GROUP;
-        if (group != loaded)
-            l->words(place.key, place.counter + (uint64_t)(group * RANDOM_LANES), 1, w);
-        loaded = group;
-        int64_t p = at / RANDOM_LANES, j = at % RANDOM_LANES;
-        out[i] = (uint64_t)w[2 * p][j] << 32 | w[2 * p + 1][j];
     }
 }
 
@@ -199,16 +184,20 @@ typedef struct Integers {
     int64_t low;
 } Integers;
 
-static void integer_range(void *ctx, int64_t begin, int64_t end) {
+static void integer_groups(void *ctx, int64_t begin, int64_t end) {
     const Integers *s = ctx;
     DType to = (DType)s->out->type->dtype;
+    int64_t total = type_count(s->out->type);
     uint64_t words[BLOCK];
-    for (; begin < end; begin += BLOCK) {
-        int64_t n = min_i64(end - begin, BLOCK);
-        random_words_u64(s->place, begin, n, words);
-        for (int64_t i = 0; i < n; i++)
-            words[i] = (uint64_t)s->low + random_below(words[i], s->range);
-        loops(DT_i64)->store[to](n, s->out->data + begin * dtype_size(to), words);
+    while (begin < end) {
+        int64_t ngroups = min_i64(end - begin, BLOCK / INTEGERS), at = begin * INTEGERS;
+        int64_t n = min_i64(ngroups * INTEGERS, total - at);
+        random_loops(DT_f32)->integers(s->place.key,
+                                       s->place.counter + (uint64_t)(begin * RANDOM_LANES), ngroups,
+                                       s->range, words);
+        for (int64_t i = 0; i < n; i++) words[i] += (uint64_t)s->low;
+        loops(DT_i64)->store[to](n, s->out->data + at * dtype_size(to), words);
+        begin += ngroups;
     }
 }
 
@@ -218,7 +207,8 @@ void run_randint(const KernelArgs *a) {
                   &a->out[0],
                   (uint64_t)at->high - (uint64_t)at->low,
                   at->low};
-    parallel_for(type_count(a->out[0].type), GRAIN, integer_range, &s);
+    parallel_for((type_count(a->out[0].type) + INTEGERS - 1) / INTEGERS, GRAIN / INTEGERS,
+                 integer_groups, &s);
 }
 
 static void swap_elements(int64_t size, char *base, int64_t i, int64_t j) {
@@ -250,10 +240,13 @@ void run_randperm(const KernelArgs *a) {
         loops(DT_i64)->store[to](m, out->data + i * size, block);
     }
     uint64_t words[BLOCK];
-    RandomPlace place = {(uint64_t)at->key, (uint64_t)at->counter};
     for (int64_t i = at->n - 1; i > 0; i--) {
         int64_t step = at->n - 1 - i;
-        if (step % BLOCK == 0) random_words_u64(place, step, min_i64(BLOCK, at->n - step), words);
+        if (step % BLOCK == 0)
+            random_loops(DT_f32)->integers((uint64_t)at->key,
+                                           (uint64_t)at->counter +
+                                               (uint64_t)(step / INTEGERS * RANDOM_LANES),
+                                           BLOCK / INTEGERS, 0, words);
         swap_elements(size, out->data, i,
                       (int64_t)random_below(words[step % BLOCK], (uint64_t)i + 1));
     }

@@ -126,15 +126,27 @@ static void normal(uint64_t key, uint64_t counter, int64_t ngroups, void *out) {
 }
 
 #ifdef CT_f32
-static void words(uint64_t key, uint64_t counter, int64_t ngroups, void *out) {
-    uint32_t(*w)[4][LANES] = out;
-    for (int64_t g = 0; g < ngroups; g++) draw(key, counter + (uint64_t)g * LANES, w[g]);
+/* 64-bit words, or for a range of at most 2^32 the high half of their product with it. */
+static void integers(uint64_t key, uint64_t counter, int64_t ngroups, uint64_t range,
+                     uint64_t *dst) {
+    uint32_t w[4][LANES];
+    for (int64_t g = 0; g < ngroups; g++, dst += 2 * LANES) {
+        draw(key, counter + (uint64_t)g * LANES, w);
+        for (int p = 0; p < 2; p++) {
+            const uint32_t *high = w[2 * p], *low = w[2 * p + 1];
+            uint64_t *to = dst + p * LANES;
+            if (range && range >> 32 == 0)
+                EACH_LANE to[j] = (high[j] * range + (low[j] * range >> 32)) >> 32;
+            else
+                EACH_LANE to[j] = random_below((uint64_t)high[j] << 32 | low[j], range);
+        }
+    }
 }
 #else
-#define words NULL
+#define integers NULL
 #endif
 
 #define TABLE_NAME2(isa, ct) random_##isa##_##ct
 #define TABLE_NAME1(isa, ct) TABLE_NAME2(isa, ct)
 extern const RandomLoops TABLE_NAME1(ISA, CT);
-const RandomLoops TABLE_NAME1(ISA, CT) = {PLANES * LANES, uniform, normal, words};
+const RandomLoops TABLE_NAME1(ISA, CT) = {PLANES * LANES, uniform, normal, integers};
