@@ -63,6 +63,13 @@ check_exhaustive() {
     build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
 }
 
+# Random calls under the sanitizers for FUZZ_SECONDS, from a seed of the day.
+check_fuzz() {
+    build asan --buildtype=debugoptimized -Db_sanitize=address,undefined
+    ninja -C build/asan --quiet tests/c/fuzz_calls
+    build/asan/tests/c/fuzz_calls -s "${FUZZ_SEED:-$(date +%Y%m%d)}" -t "${FUZZ_SECONDS:-300}"
+}
+
 # The Python tests against a package built without oneDNN.
 check_python_nodnn() {
     need_packages $build_packages
