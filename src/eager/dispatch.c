@@ -6,6 +6,7 @@
 
 #include "eager/builder.h"
 #include "eager/prepared.h"
+#include "eager/quick.h"
 #include "eager/tape.h"
 #include "kernels/layout.h"
 #include "tensor/pool.h"
@@ -283,6 +284,10 @@ static Status run_steps(Run *r) {
 }
 
 Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
+    if (op->kind == K_EWISE && quick_ewise(op, nin, in, out)) {
+        bool wants = tape_wants(nin, in) && op_is_differentiable(op);
+        return wants ? tape_record(op, attrs, nin, in, 1, out) : OK;
+    }
     TRY(check_arity(op, nin, in));
     Run r;
     run_init(&r, op, attrs, nin, dispatch_nout(op, attrs, nin, in));
