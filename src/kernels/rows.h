@@ -22,6 +22,10 @@ typedef struct RowLoops {
     double (*logsumexp)(int64_t n, const void *x, double *largest);
     /* y = scale * exp(x - top - lse), y = scale * x + y, sum of x * y, sum of x. */
     void (*exp_scaled)(int64_t n, double top, double lse, double scale, void *y, const void *x);
+    void (*logsumexp_columns)(int64_t n, int64_t stride, int w, const void *x, double *top,
+                              double *lse);
+    void (*exp_scaled_columns)(int64_t n, int64_t stride, int w, const double *top,
+                               const double *lse, const double *scale, void *y, const void *x);
     void (*axpy)(int64_t n, double scale, const void *x, void *y);
     double (*dot)(int64_t n, const void *x, const void *y);
     double (*sum)(int64_t n, const void *x);

@@ -111,6 +111,28 @@ static void F(exp_scaled)(int64_t n, double top, double lse, double scale, void 
     const V *x = from;
     EACH(i, n) { y[i] = s * vexp(x[i] - t - l); }
 }
+/* Down w columns; numbers as double, one a column. */
+static void F(logsumexp_columns)(int64_t n, int64_t stride, int w, const void *x, double *top,
+                                 double *lse) {
+    V most[COLUMNS], sum[COLUMNS];
+    F(sumexp_columns)(n, stride, w, x, most, sum);
+    for (int j = 0; j < w; j++) {
+        bool none = isinf(most[j]) && most[j] < 0;
+        top[j] = none ? 0 : most[j];
+        lse[j] = none ? -INFINITY : vlog(sum[j]);
+    }
+}
+static void F(exp_scaled_columns)(int64_t n, int64_t stride, int w, const double *top,
+                                  const double *lse, const double *scale, void *to,
+                                  const void *from) {
+    V t[COLUMNS], l[COLUMNS], s[COLUMNS];
+    for (int j = 0; j < w; j++) t[j] = (V)top[j], l[j] = (V)lse[j], s[j] = (V)scale[j];
+    for (int64_t i = 0; i < n; i++) {
+        const V *x = (const V *)from + i * stride;
+        V *y = (V *)to + i * stride;
+        EACH(j, w) { y[j] = s[j] == 0 ? 0 : s[j] * vexp(x[j] - t[j] - l[j]); }
+    }
+}
 static void F(axpy)(int64_t n, double scale, const void *from, void *to) {
     V *y = to, s = (V)scale;
     const V *x = from;
