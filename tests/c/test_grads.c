@@ -10,21 +10,28 @@
 enum { FIRST_ORDER_ELEMENTS = 32, SECOND_ORDER_ELEMENTS = 6 };
 static const double step = 1e-6, near = 1e-5;
 
-/* Inputs that are constants for the gradient although the result depends on them. */
+/* Inputs that are constants for the gradient although the result depends on them; `attrs`: only in
+ * rows whose attributes hold this text. */
 static const struct {
     const char *op;
     int input;
-    const char *why;
+    const char *attrs, *why;
 } constants[] = {
-    {"elu", 1, "a setting, not a weight"},        {"celu", 1, "a setting, not a weight"},
-    {"leaky_relu", 1, "a setting, not a weight"}, {"softshrink", 1, "a setting, not a weight"},
-    {"hardtanh", 1, "a setting, not a weight"},   {"hardtanh", 2, "a setting, not a weight"},
-    {"threshold", 2, "a setting, not a weight"},
+    {"elu", 1, "", "a setting, not a weight"},
+    {"celu", 1, "", "a setting, not a weight"},
+    {"leaky_relu", 1, "", "a setting, not a weight"},
+    {"softshrink", 1, "", "a setting, not a weight"},
+    {"hardtanh", 1, "", "a setting, not a weight"},
+    {"hardtanh", 2, "", "a setting, not a weight"},
+    {"threshold", 2, "", "a setting, not a weight"},
+    {"embedding", 1, "padding_idx", "the padding row does not learn"},
 };
 
-static bool is_constant(const Op *op, int input) {
+static bool is_constant(const CasePlan *p, int input) {
     for (size_t i = 0; i < COUNT_OF(constants); i++)
-        if (constants[i].input == input && !strcmp(constants[i].op, op->name)) return true;
+        if (constants[i].input == input && !strcmp(constants[i].op, p->op->name) &&
+            strstr(p->row->attrs, constants[i].attrs))
+            return true;
     return false;
 }
 
@@ -174,7 +181,7 @@ static void differ(const CasePlan *p, const char *what, int i, int64_t k, double
 static void compare_slopes(const CasePlan *p, const char *what, const Grads *g, Measure *measure,
                            void *ctx, int64_t most) {
     for (int i = 0; i < p->nin; i++) {
-        if (!is_float_input(p, i) || is_constant(p->op, i)) continue;
+        if (!is_float_input(p, i) || is_constant(p, i)) continue;
         if (p->op->kind == K_EWISE && !ewise_has_grad(p->op, i)) continue;
         int64_t n = type_count(&p->in[i].type), kinks = 0, seen = 0;
         for (int64_t k = 0; k < n; k += stride_for(n, most), seen++) {
