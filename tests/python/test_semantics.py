@@ -1,0 +1,258 @@
+"""The statements of docs/semantics.md, section by section."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import diptych as ms
+import numpy as np
+import pytest
+from diptych import ops
+
+DOC = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
+NAN, INF = float("nan"), float("inf")
+DTYPES = {
+    "bool": ms.bool_,
+    **{f"u{n}": getattr(ms, f"uint{n}") for n in (8, 16, 32, 64)},
+    **{f"i{n}": getattr(ms, f"int{n}") for n in (8, 16, 32, 64)},
+    "f16": ms.float16,
+    "bf16": ms.bfloat16,
+    "f32": ms.float32,
+    "f64": ms.float64,
+}
+
+
+def f32(*values: float) -> ms.Tensor:
+    return ms.Tensor(np.array(values, np.float32))
+
+
+def i32(*values: int) -> ms.Tensor:
+    return ms.Tensor(np.array(values, np.int32))
+
+
+def slope(f: Callable[..., Any], *values: float) -> list[float]:
+    """The gradient of sum(f(x)) at these values."""
+    return ms.grad(lambda x: ops.sum(f(x)))(f32(*values)).asnumpy().tolist()
+
+
+def same(got: Any, want: Any) -> None:
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+# ---- promotion
+
+
+def promotion_table() -> dict[tuple[str, str], str]:
+    """The table of the document: rows and columns are dtypes."""
+    rows = [line.strip("| \n").split("|") for line in DOC.read_text().splitlines() if "| " in line]
+    rows = [[re.sub(r"[*` ]", "", cell) for cell in row] for row in rows]
+    start = next(i for i, row in enumerate(rows) if row[1:] == list(DTYPES))
+    head = rows[start][1:]
+    body = rows[start + 1 : start + 1 + len(head)]
+    return {(row[0], name): cell for row in body for name, cell in zip(head, row[1:], strict=True)}
+
+
+def test_promotion_table_is_complete() -> None:
+    assert set(promotion_table()) == {(a, b) for a in DTYPES for b in DTYPES}
+
+
+@pytest.mark.parametrize("a", DTYPES)
+@pytest.mark.parametrize("b", DTYPES)
+def test_promotion(a: str, b: str) -> None:
+    want = DTYPES[promotion_table()[a, b]]
+    assert ops.promote_types(DTYPES[a], DTYPES[b]) == want
+    x, y = (ops.cast(f32(1), DTYPES[d]) for d in (a, b))
+    assert ops.maximum(x, y).dtype == want
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_python_numbers_are_weak(name: str) -> None:
+    x = ops.cast(f32(1, 2), DTYPES[name])
+    is_float = name in ("f16", "bf16", "f32", "f64")
+    assert (x + True).dtype == x.dtype
+    assert (x + 1).dtype == (ms.int64 if name == "bool" else x.dtype)
+    assert (x + 1.5).dtype == (x.dtype if is_float else ms.float32)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_float_functions_of_integers_give_float32(name: str) -> None:
+    x = ops.cast(f32(1, 2), DTYPES[name])
+    want = x.dtype if name in ("f16", "bf16", "f32", "f64") else ms.float32
+    assert ops.exp(x).dtype == want
+    assert (x / x).dtype == want
+
+
+# ---- integers
+
+
+def test_integer_division() -> None:
+    x, y = i32(7, -7, 7, -7, 5), i32(2, 2, -2, -2, 0)
+    same((x // y).asnumpy(), [3, -4, -4, 3, 0])
+    same((x % y).asnumpy(), [1, 1, -1, -1, 0])
+    same(ops.trunc_div(x, y).asnumpy(), [3, -3, -3, 3, 0])
+    same(ops.fmod(x, y).asnumpy(), [1, -1, 1, -1, 0])
+    least = i32(-(2**31))
+    same((least // i32(-1)).asnumpy(), least.asnumpy())
+    same((least % i32(-1)).asnumpy(), [0])
+
+
+def test_float_division() -> None:
+    x, y = f32(7, -7, 7, -7, 5, -5, 0), f32(2, 2, -2, -2, 0, 0, 0)
+    same((x // y).asnumpy(), [3, -4, -4, 3, INF, -INF, NAN])
+    same((x % y).asnumpy(), [1, 1, -1, -1, NAN, NAN, NAN])
+    assert np.signbit((f32(4) % f32(-2)).asnumpy())[0]
+
+
+def test_integers_wrap() -> None:
+    x = ms.Tensor(np.array([127, -128], np.int8))
+    same((x + x).asnumpy(), [-2, 0])
+    same((-x).asnumpy(), [-127, -128])
+    same(ops.abs(x).asnumpy(), [127, -128])
+    same((i32(2**31 - 1) * i32(2)).asnumpy(), [-2])
+
+
+def test_shifts() -> None:
+    shift = i32(1, 31, 32, -1)
+    same(ops.bitwise_left_shift(i32(1, 1, 1, 1), shift).asnumpy(), [2, -(2**31), 0, 0])
+    same(ops.bitwise_right_shift(i32(-8, -8, -8, -8), shift).asnumpy(), [-4, -1, -1, -1])
+
+
+def test_integer_powers() -> None:
+    same(ops.pow(i32(2, 3, -1, 2, 0), i32(10, 4, -3, -1, 0)).asnumpy(), [1024, 81, -1, 0, 1])
+
+
+# ---- NaN
+
+
+def test_nan_propagates() -> None:
+    x, y = f32(NAN, 1, NAN), f32(1, NAN, NAN)
+    for f in (ops.maximum, ops.minimum):
+        same(f(x, y).asnumpy(), [NAN] * 3)
+    for g in (ops.relu, ops.relu6, ops.abs, ops.sign, ops.hardtanh, ops.sigmoid):
+        assert np.isnan(g(f32(NAN)).asnumpy()).all()
+    for h in (ops.amax, ops.amin, ops.sum, ops.mean, ops.prod):
+        assert np.isnan(h(f32(1, NAN, 2)).asnumpy())
+    same(ops.clamp(f32(NAN, 5), 0.0, 1.0).asnumpy(), [NAN, 1])
+
+
+def test_nan_compares_false() -> None:
+    x = f32(NAN)
+    for f in (ops.equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal):
+        same(f(x, x).asnumpy(), [False])
+    same(ops.not_equal(x, x).asnumpy(), [True])
+
+
+def test_nan_sorts_last() -> None:
+    values, indices = ops.sort(f32(2, NAN, 1))
+    same(values.asnumpy(), [1, 2, NAN])
+    same(indices.asnumpy(), [2, 0, 1])
+    assert ops.argmax(f32(1, NAN, 3)).asnumpy() == 1
+    assert ops.argmin(f32(1, NAN, 0)).asnumpy() == 1
+
+
+def test_signed_zeros() -> None:
+    zeros = np.signbit(ops.maximum(f32(-0.0, 0.0), f32(0.0, -0.0)).asnumpy())
+    same(zeros, [False, False])
+    same(np.signbit(ops.minimum(f32(-0.0, 0.0), f32(0.0, -0.0)).asnumpy()), [True, True])
+    same(ops.round(f32(0.5, 1.5, 2.5, -0.5)).asnumpy(), [0, 2, 2, -0.0])
+
+
+# ---- conversions
+
+
+def test_float_to_integer() -> None:
+    x = f32(1.9, -1.9, NAN, 3e9, -3e9, INF)
+    same(ops.cast(x, ms.int32).asnumpy(), [1, -1, 0, 2**31 - 1, -(2**31), 2**31 - 1])
+    same(ops.cast(f32(300, -1), ms.uint8).asnumpy(), [44, 255])
+    same(ops.cast(f32(-1, 1e30), ms.uint64).asnumpy(), [0, 2**64 - 1])
+    same(ops.cast(f32(0, -0.0, 0.5, NAN), ms.bool_).asnumpy(), [False, False, True, True])
+
+
+def test_integer_to_integer_wraps() -> None:
+    same(ops.cast(i32(257, -1), ms.uint8).asnumpy(), [1, 255])
+    same(ops.cast(i32(-1), ms.uint64).asnumpy(), [2**64 - 1])
+
+
+def test_rounding_to_half_widths() -> None:
+    x = f32(1 + 2**-8, 1 + 3 * 2**-8, 3.4e38, 1e-40)
+    back = ops.cast(ops.cast(x, ms.bfloat16), ms.float32).asnumpy()
+    same(back[:3], [1, 1 + 2**-6, INF])
+    assert 0 < back[3] < 2e-40
+    halves = ops.cast(f32(65519, 65520, 2**-24, 2**-25), ms.float16).asnumpy()
+    same(halves, np.array([65504, INF, 2**-24, 0], np.float16))
+
+
+# ---- gradients at special points
+
+
+KINKS = {
+    "relu": (ops.relu, [0.0], [0]),
+    "relu6": (ops.relu6, [0.0, 6.0], [0, 0]),
+    "abs": (ops.abs, [0.0], [0]),
+    "sign": (ops.sign, [0.0, 3.0], [0, 0]),
+    "floor": (ops.floor, [2.0, 2.5], [0, 0]),
+    "clamp": (lambda x: ops.clamp(x, -1.0, 1.0), [-1.0, 1.0, 2.0], [1, 1, 0]),
+    "hardtanh": (ops.hardtanh, [-1.0, 1.0], [0, 0]),
+    "leaky_relu": (lambda x: ops.leaky_relu(x, alpha=0.25), [0.0], [0.25]),
+    "elu": (ops.elu, [0.0], [1]),
+    "hardsigmoid": (ops.hardsigmoid, [-3.0, 3.0], [0, 0]),
+    "softshrink": (ops.softshrink, [0.5, -0.5], [0, 0]),
+    "hardshrink": (ops.hardshrink, [0.5, -0.5], [0, 0]),
+    "sqrt": (ops.sqrt, [0.0], [INF]),
+    "norm at zero": (ops.norm, [0.0, 0.0], [0, 0]),
+    "norm of order 1": (lambda x: ops.norm(x, p=1.0), [0.0, 2.0], [0, 1]),
+    "std of equal elements": (ops.std, [2.0, 2.0], [0, 0]),
+    "hypot": (lambda x: ops.hypot(x, x), [0.0], [0]),
+    "pow with exponent 0": (lambda x: ops.pow(x, 0.0), [0.0, -2.0], [0, 0]),
+    "xlogy": (lambda x: ops.xlogy(x, f32(0.0)), [0.0], [0]),
+    "ties of amax": (ops.amax, [3.0, 1.0, 3.0], [0.5, 0, 0.5]),
+    "ties of amin": (ops.amin, [3.0, 1.0, 1.0], [0, 0.5, 0.5]),
+    "ties of maximum": (lambda x: ops.maximum(x, f32(1.0)), [1.0, 2.0, 0.0], [0.5, 1, 0]),
+    "ties of minimum": (lambda x: ops.minimum(x, f32(1.0)), [1.0, 2.0, 0.0], [0.5, 0, 1]),
+    "prod with a zero": (ops.prod, [0.0, 2.0, 3.0], [6, 0, 0]),
+    "remainder": (lambda x: x % 3.0, [7.0, -7.0], [1, 1]),
+    "floor_div": (lambda x: x // 3.0 + 0.0 * x, [7.0], [0]),
+}
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_kink(name: str) -> None:
+    f, values, want = KINKS[name]
+    same(slope(f, *values), want)
+
+
+def test_remainder_gradient_of_the_divisor() -> None:
+    same(slope(lambda y: f32(7, -7, 7) % y, 2, 2, -2), [-3, 4, 4])
+
+
+def test_where_guards() -> None:
+    """The branch that is not taken gets exactly 0, whatever stands in it ..."""
+    same(slope(lambda x: ops.where(x > 0, x, NAN * x), 1, 2), [1, 1])
+    """... but 0 times an infinite slope is NaN, so what goes in is guarded, not what comes out."""
+    bad = slope(lambda x: ops.where(x > 0, ops.sqrt(x), x), 0.0)
+    assert np.isnan(bad[0])
+    good = slope(lambda x: ops.where(x > 0, ops.sqrt(ops.where(x > 0, x, 1.0)), x), 0.0, 4.0)
+    same(good, [1, 0.25])
+
+
+# ---- in-place writing
+
+
+def test_values_do_not_alias() -> None:
+    x = f32(1, 2, 3, 4)
+    view, snapshot = x.reshape((2, 2)), x.asnumpy()
+    x[0] = 9.0
+    x += 1
+    same(x.asnumpy(), [10, 3, 4, 5])
+    same(view.asnumpy(), [[1, 2], [3, 4]])
+    same(snapshot, [1, 2, 3, 4])
+
+
+def test_writing_in_place_keeps_gradients() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        y = x * x
+        y[0] = 5.0
+        return ops.sum(y * y)
+
+    same(ms.grad(f)(f32(2, 3)).asnumpy(), [0, 4 * 27])
