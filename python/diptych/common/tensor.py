@@ -46,7 +46,7 @@ def from_array_like(obj: Any) -> Tensor:
         return _view_bfloat16(array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"Tensor: arrays of dtype {array.dtype} are not supported")
-    return _core.copy_object(np.ascontiguousarray(array, array.dtype.newbyteorder("=")))
+    return _core.copy_object(np.require(array, array.dtype.newbyteorder("="), ["C", "ALIGNED"]))
 
 
 def _plain(obj: Any) -> Any:

@@ -18,29 +18,23 @@ def _check_cell(owner: str, cell: Any) -> Cell:
 
 
 class _CellSequence(Cell):
-    """Numbered child Cells; the numbers are part of the parameters' names."""
+    """Numbered child Cells, kept as the attributes "0", "1" ...: the numbers are part of the names
+    of parameters."""
 
     def __init__(self) -> None:
         super().__init__()
         self._items: list[Cell] = []
-        self._names: list[str] = []
-
-    @property
-    def _cells(self) -> dict[str, Cell]:
-        return dict(zip(self._names, self._items, strict=True))
 
     def _set_items(self, cells: Iterable[tuple[str, Cell]]) -> None:
         named = [(name, _check_cell(type(self).__name__, cell)) for name, cell in cells]
-        self._names = [name for name, _ in named]
+        for name in self._cells:
+            delattr(self, name)
         self._items = [cell for _, cell in named]
         for name, cell in named:
-            cell.update_parameters_name(f"{name}.")
+            setattr(self, name, cell)
 
-    def _numbered(self, cells: Iterable[Cell]) -> list[tuple[str, Cell]]:
-        return [(str(i), cell) for i, cell in enumerate(cells)]
-
-    def _renumber(self, cells: list[Cell]) -> None:
-        self._set_items(self._numbered(cells))
+    def _renumber(self, cells: Iterable[Cell]) -> None:
+        self._set_items([(str(i), cell) for i, cell in enumerate(cells)])
 
     def __len__(self) -> int:
         return len(self._items)
@@ -89,7 +83,7 @@ class SequentialCell(_CellSequence):
             self._set_items(args[0].items())
         else:
             cells = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
-            self._set_items(self._numbered(cells))
+            self._renumber(cells)
 
     def construct(self, x: Any) -> Any:
         for cell in self._items:
@@ -103,7 +97,7 @@ class CellList(_CellSequence):
     def __init__(self, *args: Any) -> None:
         super().__init__()
         cells = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
-        self._set_items(self._numbered(cells))
+        self._renumber(cells)
 
     def construct(self, *inputs: Any) -> Any:
         raise NotImplementedError("CellList is a list of Cells; call its items")

@@ -24,7 +24,6 @@ _AT_CALL = {
     "GatherD": ("dim",),
     "LinSpace": ("num",),
     "Ones": ("shape", "dtype"),
-    "OneHot": ("depth", "on_value", "off_value"),
     "ReduceAll": ("axis",),
     "ReduceAny": ("axis",),
     "ReduceMax": ("axis",),
@@ -46,7 +45,6 @@ _AT_START = {
     "Concat": ("axis",),
     "Gather": ("batch_dims",),
     "MatMul": ("transpose_a", "transpose_b"),
-    "OneHot": ("axis",),
     "StridedSlice": ("begin_mask", "end_mask"),
 }
 
@@ -154,6 +152,23 @@ def _split(x: Tensor, axis: int = 0, output_num: int = 1) -> tuple[Tensor, ...]:
     return op_table["split"](x, n // output_num, axis)
 
 
+def one_hot(
+    indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1
+) -> Tensor:
+    """off_value everywhere but on_value at the index, along a new axis; of on_value's dtype."""
+    if isinstance(on_value, Tensor):
+        dtype = on_value.dtype
+    else:
+        dtype = _core.float32 if isinstance(on_value, float) else _core.int64
+    return op_table["one_hot"](indices, depth, float(on_value), float(off_value), axis, dtype)
+
+
+def _one_hot(
+    indices: Tensor, depth: int, on_value: Any, off_value: Any, axis: int = -1
+) -> Tensor:
+    return one_hot(indices, depth, on_value, off_value, axis)
+
+
 def _fill(dtype: Any, shape: Any, value: Any) -> Tensor:
     return op_table["cast"](op_table["full"](shape, value), dtype)
 
@@ -201,7 +216,7 @@ def assign_sub(variable: Parameter, value: Any) -> Parameter:
     return variable
 
 
-__all__ += ["assign", "assign_add", "assign_sub"]
+__all__ += ["assign", "assign_add", "assign_sub", "one_hot"]
 
 _wrap("Assign", assign)
 _wrap("AssignAdd", assign_add)
@@ -214,6 +229,7 @@ _wrap("Size", function.size)
 _wrap("Rank", function.rank)
 _wrap("DType", lambda x: x.dtype)
 _wrap("Split", _split, "axis", "output_num")
+_wrap("OneHot", _one_hot, "axis")
 _wrap("Fill", _fill)
 _wrap("ArgMaxWithValue", _with_index("amax", "argmax"), "axis", "keep_dims")
 _wrap("ArgMinWithValue", _with_index("amin", "argmin"), "axis", "keep_dims")

@@ -131,6 +131,9 @@ class Optimizer(Cell):
         for p in self.parameters:
             p.grad = None
 
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Leaves names alone: the parameters belong to the network."""
+
     def _numbers(self) -> tuple[float, ...]:
         """The weak numbers of the update op after the learning rate."""
         raise NotImplementedError(f"{type(self).__name__} does not give its numbers")
