@@ -1,6 +1,6 @@
 """Initial values of parameters, in MindSpore's names and with its defaults.
 
-``initializer("normal", (3, 4))`` or ``initializer(HeUniform(), (3, 4), ms.float32)`` gives a Tensor.
+``initializer("normal", (3, 4))`` or ``initializer(HeUniform(), (3, 4))`` gives a Tensor.
 Fans follow the usual rule: for a weight of shape (out, in, k...), fan_in = in * prod(k) and
 fan_out = out * prod(k).
 """

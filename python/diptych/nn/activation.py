@@ -48,7 +48,7 @@ class _Activation(Cell):
         names = list(self._defaults)
         if len(args) > len(names):
             raise TypeError(
-                f"{type(self).__name__} takes {len(names)} settings ({', '.join(names) or 'none'}), "
+                f"{type(self).__name__} takes {len(names)} ({', '.join(names) or 'none'}), "
                 f"but got {len(args)}"
             )
         given = dict(zip(names, args, strict=False))

@@ -46,7 +46,8 @@ class _BatchNorm(Cell):
         if data_format not in (None, "NCHW", "NCDHW"):
             raise ValueError(f"For '{cls}', 'data_format' {data_format!r} is not available; "
                              "channels stand before the sizes (NCHW)")
-        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine = affine
         self.use_batch_statistics = use_batch_statistics
         shape = (num_features,)
 
