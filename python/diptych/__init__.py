@@ -9,7 +9,7 @@ from .common import tensor as _tensor
 _core.set_callbacks({**_tensor.CALLBACKS, **_describe.CALLBACKS})
 _tensor.install()
 
-from . import context, nn, ops, runtime  # noqa: E402
+from . import context, io, nn, ops, runtime  # noqa: E402
 from .common import dtype  # noqa: E402
 from .common.dtype import *  # noqa: E402, F403
 from .common.grad import (  # noqa: E402

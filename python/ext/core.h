@@ -129,7 +129,7 @@ bool op_types_init(PyObject *module);
 
 /* ---- grad.c, param.c, cell.c, system.c */
 
-extern PyMethodDef grad_functions[], system_functions[];
+extern PyMethodDef grad_functions[], system_functions[], file_functions[];
 /* update.c */
 PyObject *core_update_params(PyObject *module, PyObject *const *args, Py_ssize_t n,
                              PyObject *names);

@@ -19,7 +19,8 @@ static int core_exec(PyObject *module) {
     if (!fine) return -1;
     system_init();
     if (PyModule_AddFunctions(module, grad_functions) < 0 ||
-        PyModule_AddFunctions(module, system_functions) < 0)
+        PyModule_AddFunctions(module, system_functions) < 0 ||
+        PyModule_AddFunctions(module, file_functions) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "MAX_RANK", MAX_RANK);
 }

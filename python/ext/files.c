@@ -1,0 +1,89 @@
+/* Files: IDX data sets and safetensors, with the lock released while they are read and written. */
+#include "core.h"
+#include "io/idx.h"
+#include "io/safetensors.h"
+
+/* The file system's bytes of a str, bytes or PathLike; a new reference. */
+static PyObject *path_bytes(PyObject *path) {
+    PyObject *bytes = NULL;
+    return PyUnicode_FSConverter(path, &bytes) ? bytes : NULL;
+}
+
+/* read_idx(path) -> Tensor */
+static PyObject *read_idx(PyObject *module, PyObject *arg) {
+    (void)module;
+    PyObject *path = path_bytes(arg);
+    if (!path) return NULL;
+    Tensor *t = NULL;
+    Status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = idx_read(PyBytes_AS_STRING(path), &t);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    return status == OK ? tensor_wrap(t) : raise_status(status);
+}
+
+static PyObject *archive_dict(const Archive *a) {
+    PyObject *dict = PyDict_New();
+    for (int64_t i = 0; dict && i < a->n; i++) {
+        PyObject *t = tensor_wrap(tensor_ref(a->items[i].tensor));
+        if (!t || PyDict_SetItemString(dict, a->items[i].name, t) < 0) Py_CLEAR(dict);
+        Py_XDECREF(t);
+    }
+    return dict;
+}
+
+/* load_safetensors(path) -> {name: Tensor} */
+static PyObject *load_safetensors(PyObject *module, PyObject *arg) {
+    (void)module;
+    PyObject *path = path_bytes(arg);
+    if (!path) return NULL;
+    Archive *archive = NULL;
+    Status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = safetensors_load(PyBytes_AS_STRING(path), &archive);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    if (status != OK) return raise_status(status);
+    PyObject *dict = archive_dict(archive);
+    archive_free(archive);
+    return dict;
+}
+
+/* One item of the dict; the tensor is borrowed. */
+static bool take_item(PyObject *name, PyObject *value, NamedTensor *item) {
+    if (!IS_TENSOR(value)) {
+        PyErr_Format(PyExc_TypeError, "save: '%S' is of type %s; it must be a Tensor", name,
+                     Py_TYPE(value)->tp_name);
+        return false;
+    }
+    item->name = PyUnicode_AsUTF8(name); /* TypeError when it is no str */
+    item->tensor = TENSOR(value)->t;
+    return item->name != NULL;
+}
+
+/* save_safetensors(path, {name: Tensor}): written beside, then renamed. */
+static PyObject *save_safetensors(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *path, *dict, *name, *value;
+    if (!PyArg_ParseTuple(args, "O&O!", PyUnicode_FSConverter, &path, &PyDict_Type, &dict))
+        return NULL;
+    NamedTensor *items = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *items);
+    bool good = items != NULL;
+    Py_ssize_t at = 0, n = 0;
+    while (good && PyDict_Next(dict, &at, &name, &value)) good = take_item(name, value, &items[n++]);
+    Status status = OK;
+    if (good) status = safetensors_save(PyBytes_AS_STRING(path), n, items);
+    PyMem_Free(items);
+    Py_DECREF(path);
+    if (status != OK) return raise_status(status);
+    if (good) Py_RETURN_NONE;
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+}
+
+PyMethodDef file_functions[] = {
+    {"read_idx", read_idx, METH_O, NULL},
+    {"load_safetensors", load_safetensors, METH_O, NULL},
+    {"save_safetensors", save_safetensors, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
