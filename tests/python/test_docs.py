@@ -1,4 +1,5 @@
-"""The Python blocks of the documents run as they stand, each document as one program."""
+"""The blocks of the documents marked ``python`` run as they stand, each document as one program.
+Fragments are marked ``py`` and do not run."""
 
 import re
 from pathlib import Path
