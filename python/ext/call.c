@@ -40,12 +40,32 @@ static bool bind_positional(Call *c, PyObject *const *args, Py_ssize_t n) {
     return true;
 }
 
-static int find_slot(const OpObject *o, PyObject *name) {
-    for (int i = 0; i < o->nslots; i++)
-        if (o->names[i] == name) return i;
+/* Names that MindSpore gives the same argument elsewhere. */
+static const char *const aliases[][2] = {
+    {"x", "input"},         {"input_x", "input"},  {"y", "other"},
+    {"dim", "axis"},        {"axis", "dim"},       {"keepdim", "keep_dims"},
+    {"eps", "epsilon"},     {"epsilon", "eps"},    {"keepdims", "keep_dims"},
+    {"mat2", "other"},      {"labels", "target"},  {"perm", "input_perm"},
+    {"axes", "input_perm"}, {"multiples", "reps"}, {"size", "shape"},
+    {"shape", "size"},      {"dims", "axis"},      {"logits", "input"},
+};
+
+static int slot_called(const OpObject *o, PyObject *name) {
     for (int i = 0; i < o->nslots; i++)
         if (!PyUnicode_Compare(o->names[i], name)) return i;
     return -1;
+}
+
+static int find_slot(const OpObject *o, PyObject *name) {
+    for (int i = 0; i < o->nslots; i++)
+        if (o->names[i] == name) return i;
+    int slot = slot_called(o, name);
+    for (size_t k = 0; slot < 0 && k < COUNT_OF(aliases); k++) {
+        if (PyUnicode_CompareWithASCIIString(name, aliases[k][0])) continue;
+        for (int i = 0; slot < 0 && i < o->nslots; i++)
+            if (!PyUnicode_CompareWithASCIIString(o->names[i], aliases[k][1])) slot = i;
+    }
+    return slot;
 }
 
 static bool bind_keywords(Call *c, PyObject *const *values, PyObject *names) {
@@ -205,7 +225,7 @@ static bool take_inputs(Call *c) {
 static bool take_attributes(Call *c) {
     const Op *op = c->o->op;
     memcpy(c->attrs, c->o->presets, op->attrs_size);
-    for (int i = 0; i < op->nattrs; i++) {
+    for (int i = 0; c->o->nin + i < c->o->nslots; i++) {
         PyObject *given = c->given[c->o->nin + i];
         if (given && !attr_from_object(op, &op->attrs[i], given, c->attrs)) return false;
         if (!given && !attr_has_default(&op->attrs[i])) return missing(c, c->o->nin + i);

@@ -187,7 +187,8 @@ static PyObject *op_make(const Op *op) {
         return Py_DECREF(o), NULL;
     }
     o->nin = nin;
-    o->nslots = nin + op->nattrs;
+    /* the place in the random stream, last of a random op, is filled in by the call */
+    o->nslots = nin + op->nattrs - (op->kind == K_RANDOM ? 2 : 0);
     if (op->attrs_size) attrs_init(op, o->presets);
     if (!name_slots(o)) return Py_DECREF(o), NULL;
     return (PyObject *)o;

@@ -4,6 +4,9 @@ import copy
 import inspect
 import pickle
 import pydoc
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,6 +129,13 @@ def test_op_binds_like_a_function():
 
     assert Net.act is ops.relu
     assert callable(Net().act)
+
+
+def test_stubs_are_fresh():
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, str(root / "tools" / "stubs.py"), "--check"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_pickle_of_ops():

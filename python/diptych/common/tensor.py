@@ -282,6 +282,37 @@ def dim(self: Tensor) -> int:
     return self.ndim
 
 
+def _extreme(values: str, places: str) -> Any:
+    def method(
+        self: Tensor, axis: Any = None, keepdims: bool = False, *, return_indices: bool = False
+    ) -> Any:
+        best = op_table[values](self, axis, keepdims)
+        return (best, op_table[places](self, axis, keepdims)) if return_indices else best
+
+    method.__name__ = values[1:]
+    method.__doc__ = f"The {values[1:]} along axis (None: of all); return_indices: also where."
+    return method
+
+
+def _spread(name: str) -> Any:
+    def method(self: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+        return op_table[name](self, axis, keepdims, ddof)
+
+    method.__name__ = name
+    method.__doc__ = f"{name} along axis (None: of all), over n - ddof."
+    return method
+
+
+def where(self: Tensor, condition: Any, y: Any) -> Tensor:
+    """The tensor where condition holds, else y."""
+    return op_table["where"](condition, self, y)
+
+
+def repeat(self: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element (or slice along axis) repeated, as NumPy's repeat."""
+    return op_table["repeat_interleave"](self, repeats, axis)
+
+
 def set_data(self: Tensor, data: Any) -> Tensor:
     """The handle shows another value from now on."""
     return _core.repoint(self, data if isinstance(data, Tensor) else Tensor(data))
@@ -346,7 +377,12 @@ _HERE = {
     "broadcast_to": broadcast_to,
     "expand": broadcast_to,
     "tile": tile,
-    "repeat": tile,
+    "repeat": repeat,
+    "max": _extreme("amax", "argmax"),
+    "min": _extreme("amin", "argmin"),
+    "std": _spread("std"),
+    "var": _spread("var"),
+    "where": where,
     "astype": astype,
     "to": to,
     "copy": copy,

@@ -255,9 +255,9 @@ class Cell(_core.Cell):
         return found
 
     def cells_and_names(
-        self, cells: set[Cell] | None = None, name_prefix: str = ""
+        self, cells: set[int] | None = None, name_prefix: str = ""
     ) -> Iterator[tuple[str, Cell]]:
-        """(name, Cell) of this Cell and of everything below, parents first."""
+        """(name, Cell) of this Cell and of everything below, parents first; ``cells``: ids to skip."""
         seen = set() if cells is None else cells
         stack: list[tuple[str, Cell]] = [(name_prefix, self)]
         while stack:

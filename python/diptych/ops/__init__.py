@@ -11,3 +11,4 @@ from ..common.dtype import *  # noqa: E402, F403
 from .function import *  # noqa: E402, F403
 from .layers import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403
+from .random import *  # noqa: E402, F403

@@ -26,6 +26,7 @@ __all__ = [
     "max",
     "min",
     "mm",
+    "norm",
     "numel",
     "permute",
     "print_",
@@ -34,6 +35,7 @@ __all__ = [
     "select",
     "shape",
     "size",
+    "softmax",
     "stop_gradient",
     "tensor_split",
     "true_divide",
@@ -183,6 +185,35 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the smallest element along dim; None: of the flattened tensor."""
     return _table["argmin"](input, dim, keepdim)
+
+
+def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
+    """exp(input) over its sum along axis; dtype: input is converted to it first."""
+    return _table["softmax"](input if dtype is None else _table["cast"](input, dtype), axis)
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
+         dtype: Any = None) -> Tensor:
+    """Norm of vectors or matrices.
+
+    ord None: the root of the sum of squares over dim (None: all). A number: the ord-norm of vectors
+    along dim. With two axes in dim (or none and a 2-d tensor): 1, -1, inf, -inf or "fro".
+    """
+    x = A if dtype is None else _table["cast"](A, dtype)
+    if ord is None or ord == "fro":
+        return _table["norm"](x, dim, keepdim, 2.0)
+    axes = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    axes = tuple(a % x.ndim for a in axes) if x.ndim else ()
+    if len(axes) != 2:
+        return _table["norm"](x, dim, keepdim, float(ord))
+    if ord not in (1, -1, float("inf"), float("-inf")):
+        raise NotImplementedError(f"norm: ord={ord!r} of matrices; legal: None, 'fro', 1, -1, inf, -inf")
+    added, kept = axes if abs(ord) == 1 else axes[::-1]
+    sums = _table["sum"](_table["abs"](x), added, True)
+    best = _table["amax" if ord > 0 else "amin"](sums, kept, True)
+    if keepdim:
+        return best
+    return _table["squeeze"](best, axes)
 
 
 # ---- products

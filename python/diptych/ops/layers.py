@@ -26,6 +26,8 @@ __all__ = [
     "conv1d_transpose",
     "conv2d_transpose",
     "conv3d_transpose",
+    "group_norm",
+    "layer_norm",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -284,3 +286,20 @@ def batch_norm(
     n = input_x.size // max(input_x.shape[1], 1)
     _move_statistics(running_mean, running_var, mean, var, n, momentum)
     return out
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-5,
+) -> Tensor:
+    """(input - mean) / sqrt(variance + eps) * weight + bias over the last axes, whose sizes
+    normalized_shape names."""
+    return op_table["layer_norm"](input, weight, bias, normalized_shape, eps)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """input (N, C, ...) normalised over each of num_groups groups of channels."""
+    return op_table["group_norm"](input, weight, bias, num_groups, eps)
