@@ -224,3 +224,29 @@ void run_embedding_grad(const KernelArgs *a) {
     scatter(a->out[0].type, &p, &a->in[1],
             &(ScatterArgs){SCATTER_ADD, &a->in[0], &a->out[0], pad == ATTR_NONE ? -1 : pad});
 }
+
+/* ---- tensor_scatter_* */
+
+static Status check_nd(const KernelArgs *a) {
+    IndexPlan p;
+    TRY(index_plan_nd(a->op->name, a->in[0].type, a->in[1].type, &p));
+    return check_indices_nd(a, 1, &p, a->in[0].type);
+}
+
+static void scatter_at(const KernelArgs *a, ScatterMode mode) {
+    IndexPlan p;
+    if (index_plan_nd(a->op->name, a->in[0].type, a->in[1].type, &p) != OK) return;
+    scatter_start(&a->in[0], &a->out[0]);
+    scatter_nd_rows(a->out[0].type, &p, &a->in[1], &(ScatterArgs){mode, &a->in[2], &a->out[0], -1});
+}
+
+#define TENSOR_SCATTER(name, mode)                                                                 \
+    Status check_tensor_scatter_##name(const KernelArgs *a) { return check_nd(a); }                \
+    void run_tensor_scatter_##name(const KernelArgs *a) { scatter_at(a, mode); }
+TENSOR_SCATTER(update, SCATTER_SET)
+TENSOR_SCATTER(add, SCATTER_ADD)
+TENSOR_SCATTER(sub, SCATTER_SUB)
+TENSOR_SCATTER(mul, SCATTER_MUL)
+TENSOR_SCATTER(div, SCATTER_DIV)
+TENSOR_SCATTER(max, SCATTER_MAX)
+TENSOR_SCATTER(min, SCATTER_MIN)

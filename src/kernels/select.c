@@ -1,8 +1,11 @@
-/* one_hot. */
+/* one_hot, and what depends on masks: masked_select, masked_scatter, nonzero. Results of a size
+ * that depends on values are counted first. */
 #include <string.h>
 
 #include "kernels/fill.h"
 #include "kernels/lookup.h"
+#include "kernels/loops.h"
+#include "kernels/scatter.h"
 
 /* ---- one_hot */
 
@@ -27,6 +30,158 @@ void run_one_hot(const KernelArgs *a) {
             int64_t outer = (begin + i) / inner, column = (begin + i) % inner;
             int64_t place = (outer * at->depth + index[i]) * inner + column;
             memcpy(out->data + place * size, &on, (size_t)size);
+        }
+    }
+}
+
+/* ---- masks: x and mask walked together, row by row */
+
+typedef struct Masked {
+    Walk walk; /* operand 0 the tensor, 1 the mask */
+    const Buf *x, *mask;
+} Masked;
+
+static void masked_init(Masked *m, const TensorType *shape, const Buf *x, const Buf *mask) {
+    m->x = x;
+    m->mask = mask;
+    walk_init(&m->walk, shape, 2, (const TensorType *[]){x->type, mask->type},
+              (const int64_t *[]){x->strides, mask->strides});
+}
+
+static int64_t count_row(const Masked *m, const WalkPlace *p) {
+    int last = m->walk.rank - 1;
+    int64_t n = m->walk.dims[last], step = m->walk.strides[1][last], count = 0;
+    const char *mask = m->mask->data + p->offset[1];
+    for (int64_t i = 0; i < n; i++) count += mask[i * step] != 0;
+    return count;
+}
+
+static int64_t count_masked(const Masked *m) {
+    int64_t row = m->walk.dims[m->walk.rank - 1], count = 0;
+    WalkPlace p;
+    if (m->walk.count == 0) return 0;
+    walk_seek(&m->walk, 0, &p);
+    for (int64_t done = 0; done < m->walk.count; done += row) {
+        count += count_row(m, &p);
+        walk_step(&m->walk, &p, row);
+    }
+    return count;
+}
+
+Status measure_masked_select(const KernelArgs *a, TensorType *out) {
+    TensorType both;
+    Masked m;
+    TRY(type_broadcast("masked_select", a->in[0].type, a->in[1].type, &both));
+    masked_init(&m, &both, &a->in[0], &a->in[1]);
+    out->dims[0] = count_masked(&m);
+    return OK;
+}
+
+/* Elements where the mask holds go to dst, which moves on. */
+static char *select_row(const Masked *m, const WalkPlace *p, int64_t size, char *dst) {
+    int last = m->walk.rank - 1;
+    int64_t n = m->walk.dims[last], step = m->walk.strides[1][last];
+    int64_t from = m->walk.strides[0][last] * size;
+    const char *mask = m->mask->data + p->offset[1], *src = m->x->data + p->offset[0] * size;
+    switch (size) {
+#define SELECT(T)                                                                                  \
+    for (int64_t i = 0; i < n; i++)                                                                \
+        if (mask[i * step]) {                                                                      \
+            *(T *)dst = *(const T *)(src + i * from);                                              \
+            dst += sizeof(T);                                                                      \
+        }                                                                                          \
+    break
+    case 1: SELECT(uint8_t);
+    case 2: SELECT(uint16_t);
+    case 4: SELECT(uint32_t);
+    default: SELECT(uint64_t);
+#undef SELECT
+    }
+    return dst;
+}
+
+void run_masked_select(const KernelArgs *a) {
+    TensorType both;
+    Masked m;
+    WalkPlace p;
+    char *dst = a->out[0].data;
+    if (type_broadcast("masked_select", a->in[0].type, a->in[1].type, &both) != OK) return;
+    masked_init(&m, &both, &a->in[0], &a->in[1]);
+    if (m.walk.count == 0) return;
+    int64_t row = m.walk.dims[m.walk.rank - 1], size = dtype_size((DType)a->in[0].type->dtype);
+    walk_seek(&m.walk, 0, &p);
+    for (int64_t done = 0; done < m.walk.count; done += row) {
+        dst = select_row(&m, &p, size, dst);
+        walk_step(&m.walk, &p, row);
+    }
+}
+
+/* The mask is walked in the sizes of the input; the input itself plays no part. */
+Status check_masked_scatter(const KernelArgs *a) {
+    Masked m;
+    masked_init(&m, a->in[0].type, &a->in[0], &a->in[1]);
+    int64_t need = count_masked(&m), have = type_count(a->in[2].type);
+    if (need <= have) return OK;
+    return FAIL(VALUE, "masked_scatter: mask holds at %lld places, source has %lld elements",
+                (long long)need, (long long)have);
+}
+
+void run_masked_scatter(const KernelArgs *a) {
+    const Buf *out = &a->out[0], *mask = &a->in[1];
+    int64_t strides[MAX_RANK], size = dtype_size((DType)out->type->dtype);
+    const char *src = a->in[2].data;
+    Masked m;
+    WalkPlace p;
+    scatter_start(&a->in[0], out);
+    type_strides(out->type, strides);
+    Buf dense = {out->type, strides, out->data, true};
+    masked_init(&m, out->type, &dense, mask);
+    if (m.walk.count == 0) return;
+    int last = m.walk.rank - 1;
+    int64_t row = m.walk.dims[last], step = m.walk.strides[1][last];
+    walk_seek(&m.walk, 0, &p);
+    for (int64_t done = 0; done < m.walk.count; done += row) {
+        for (int64_t i = 0; i < row; i++) {
+            if (!mask->data[p.offset[1] + i * step]) continue;
+            memcpy(out->data + (p.offset[0] + i * m.walk.strides[0][last]) * size, src,
+                   (size_t)size);
+            src += size;
+        }
+        walk_step(&m.walk, &p, row);
+    }
+}
+
+/* ---- nonzero */
+
+/* Truth of n elements from `at` on of a dense tensor, a byte each. */
+static void load_truth(const Buf *x, int64_t at, int64_t n, uint8_t *out) {
+    DType d = (DType)x->type->dtype;
+    loops(DT_bool)->load[d](n, out, x->data + at * dtype_size(d));
+}
+
+Status measure_nonzero(const KernelArgs *a, TensorType *out) {
+    uint8_t truth[LOOKUP_BLOCK];
+    int64_t n = type_count(a->in[0].type), count = 0;
+    for (int64_t at = 0; at < n; at += LOOKUP_BLOCK) {
+        int64_t m = min_i64(n - at, LOOKUP_BLOCK);
+        load_truth(&a->in[0], at, m, truth);
+        for (int64_t i = 0; i < m; i++) count += truth[i];
+    }
+    out->dims[0] = count;
+    return OK;
+}
+
+void run_nonzero(const KernelArgs *a) {
+    const TensorType *x = a->in[0].type;
+    int64_t n = type_count(x), index[MAX_RANK] = {0}, *dst = (int64_t *)a->out[0].data;
+    uint8_t truth[LOOKUP_BLOCK];
+    for (int64_t at = 0; at < n; at += LOOKUP_BLOCK) {
+        int64_t m = min_i64(n - at, LOOKUP_BLOCK);
+        load_truth(&a->in[0], at, m, truth);
+        for (int64_t i = 0; i < m; i++) {
+            if (truth[i])
+                for (int d = 0; d < x->rank; d++) *dst++ = index[d];
+            for (int d = x->rank - 1; d >= 0 && ++index[d] == x->dims[d]; d--) index[d] = 0;
         }
     }
 }

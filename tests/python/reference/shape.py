@@ -145,3 +145,93 @@ def concat(*tensors: Array, axis: int = 0) -> Array:
 
 def stack(*tensors: Array, axis: int = 0) -> Array:
     return np.stack(tensors, axis)
+
+
+def pad(x: Array, padding: Ints, mode: str = "constant", value: float = 0) -> Array:
+    if x.ndim == 0:
+        return x
+    before, after = [0] * x.ndim, [0] * x.ndim
+    for i in range(len(padding) // 2):
+        before[x.ndim - 1 - i], after[x.ndim - 1 - i] = padding[2 * i], padding[2 * i + 1]
+    names = {"replicate": "edge", "circular": "wrap"}
+    grown = [(max(b, 0), max(a, 0)) for b, a in zip(before, after, strict=True)]
+    extra = {"constant_values": value} if mode == "constant" else {}
+    out = np.pad(x, grown, names.get(mode, mode), **extra)
+    for axis, (b, a) in enumerate(zip(before, after, strict=True)):
+        out = np.take(out, np.arange(max(-b, 0), out.shape[axis] - max(-a, 0)), axis)
+    return out
+
+
+def pad_grad(g: Array, axis: int, before: int, after: int, mode: str) -> Array:
+    n = g.shape[axis] - before - after
+    names = {"replicate": "edge", "circular": "wrap"}
+    source = np.pad(np.arange(n), (before, after), names.get(mode, mode))
+    out = np.zeros_like(np.moveaxis(g, axis, 0)[:n])
+    np.add.at(out, source, np.moveaxis(g, axis, 0))
+    return np.moveaxis(out, 0, axis)
+
+
+def tile(x: Array, multiples: Ints) -> Array:
+    return np.tile(x, tuple(multiples))
+
+
+def repeat_interleave(x: Array, repeats: int, axis: int | None = None) -> Array:
+    return np.repeat(x, repeats, axis)
+
+
+def roll(x: Array, shifts: Ints, dims: Ints | None = None) -> Array:
+    return np.roll(x, shifts[0]) if dims is None else np.roll(x, tuple(shifts), tuple(dims))
+
+
+def tril(x: Array, diagonal: int = 0) -> Array:
+    return np.tril(x, diagonal)
+
+
+def triu(x: Array, diagonal: int = 0) -> Array:
+    return np.triu(x, diagonal)
+
+
+def diag(x: Array, diagonal: int = 0) -> Array:
+    return np.diag(x, diagonal)
+
+
+def diag_embed(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    n = x.shape[-1] + abs(offset)
+    matrix = np.zeros((*x.shape[:-1], n, n), x.dtype)
+    for k in range(x.shape[-1]):
+        matrix[..., k - min(offset, 0), k + max(offset, 0)] = x[..., k]
+    return np.moveaxis(matrix, (-2, -1), (dim1, dim2))
+
+
+def space_to_depth(x: Array, block_size: int) -> Array:
+    n, c, h, w = x.shape
+    b = block_size
+    out = x.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
+    return out.reshape(n, b * b * c, h // b, w // b)
+
+
+def depth_to_space(x: Array, block_size: int) -> Array:
+    n, c, h, w = x.shape
+    b = block_size
+    out = x.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
+    return out.reshape(n, c // (b * b), h * b, w * b)
+
+
+def pixel_shuffle(x: Array, upscale_factor: int) -> Array:
+    *lead, c, h, w = x.shape
+    r = upscale_factor
+    out = np.empty((*lead, c // (r * r), h * r, w * r), x.dtype)
+    for i in range(r):
+        for j in range(r):
+            out[..., i::r, j::r] = x[..., i * r + j :: r * r, :, :]
+    return out
+
+
+def pixel_unshuffle(x: Array, downscale_factor: int) -> Array:
+    *lead, c, h, w = x.shape
+    r = downscale_factor
+    out = np.empty((*lead, c * r * r, h // r, w // r), x.dtype)
+    for i in range(r):
+        for j in range(r):
+            out[..., i * r + j :: r * r, :, :] = x[..., i::r, j::r]
+    return out
