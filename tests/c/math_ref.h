@@ -86,11 +86,12 @@ static inline double math_ulp(double got, long double want, int digits, int leas
 }
 
 /* Where lgamma and digamma cross zero between the poles of negative x, the error counts in ULP of
- * the terms that cancel: 1, or log|x|. The f80 reference of digamma loses digits at its root 1.46.
+ * the terms that cancel: lgamma|x| or log|x|. The f80 reference of digamma loses digits at its
+ * root 1.46.
  */
 static inline int math_least(const MathRef *r, double x, int least, bool f64) {
     if (isinf(x)) return least;
-    if (strcmp(r->name, "lgamma") == 0 && x < 0) return 1;
+    if (strcmp(r->name, "lgamma") == 0 && x < 0) return ilogb(1 + fabs(lgamma(-x))) + 1;
     if (strcmp(r->name, "digamma") != 0) return least;
     if (x < 0) return ilogb(2 + log(1 - x)) + 1;
     return f64 && x > 1.4 && x < 1.5 ? -8 : least;
