@@ -13,7 +13,7 @@ __all__ = ["load_tensors", "read_idx", "save_tensors"]
 def read_idx(path: str | os.PathLike) -> Tensor:
     """The array of an IDX file, plain or gzip-compressed, in the file's dtype (uint8 for images).
 
-    Raises OSError naming the file and what is wrong with it.
+    Raises OSError when it cannot be read and ValueError when it is damaged, naming the file.
     """
     return _core.read_idx(path)
 

@@ -128,7 +128,7 @@ def test_memory_stays_flat_over_many_steps():
             optimizer.step()
         return ms.runtime.memory_allocated()
 
-    after_few = steps(5)
+    after_few = steps(400)  # the cache of small numbers is full by then
     assert steps(1000) == after_few
 
 
