@@ -202,7 +202,7 @@ KINKS = {
     "hardshrink": (ops.hardshrink, [0.5, -0.5], [0, 0]),
     "sqrt": (ops.sqrt, [0.0], [INF]),
     "norm at zero": (ops.norm, [0.0, 0.0], [0, 0]),
-    "norm of order 1": (lambda x: ops.norm(x, p=1.0), [0.0, 2.0], [0, 1]),
+    "norm of order 1": (lambda x: ops.norm(x, 1), [0.0, 2.0], [0, 1]),
     "std of equal elements": (ops.std, [2.0, 2.0], [0, 0]),
     "hypot": (lambda x: ops.hypot(x, x), [0.0], [0]),
     "pow with exponent 0": (lambda x: ops.pow(x, 0.0), [0.0, -2.0], [0, 0]),
