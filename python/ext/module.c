@@ -25,7 +25,13 @@ static int core_exec(PyObject *module) {
     return PyModule_AddIntConstant(module, "MAX_RANK", MAX_RANK);
 }
 
-static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0}};
+static PyModuleDef_Slot core_slots[] = {
+    {Py_mod_exec, core_exec},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0},
+};
 static struct PyModuleDef core_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "diptych._core",

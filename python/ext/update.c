@@ -29,6 +29,14 @@ static bool bad(const Step *s, const char *what, Py_ssize_t at) {
     return false;
 }
 
+/* A value that is lent twice at once would be given back twice. */
+static bool is_taken(const Step *s, int k, Py_ssize_t i, PyObject *o) {
+    if (o == PySequence_Fast_GET_ITEM(s->params, i)) return true;
+    for (int before = 0; before < k; before++)
+        if (o == PySequence_Fast_GET_ITEM(s->state[before], i)) return true;
+    return false;
+}
+
 /* Every list has one entry a parameter, and of the right kind. */
 static bool check_lists(const Step *s) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(s->params);
@@ -46,9 +54,11 @@ static bool check_lists(const Step *s) {
     for (int k = 0; k < s->nstate; k++) {
         if (PySequence_Fast_GET_SIZE(s->state[k]) != n)
             return bad(s, "a state list has another length than the parameters", k);
-        for (Py_ssize_t i = 0; i < n; i++)
-            if (!IS_PARAMETER(PySequence_Fast_GET_ITEM(s->state[k], i)))
-                return bad(s, "a state is no Parameter", i);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            PyObject *o = PySequence_Fast_GET_ITEM(s->state[k], i);
+            if (!IS_PARAMETER(o)) return bad(s, "a state is no Parameter", i);
+            if (is_taken(s, k, i, o)) return bad(s, "a state is given twice", i);
+        }
     }
     return true;
 }

@@ -16,6 +16,7 @@ from .._core import Tensor
 
 __all__ = [
     "Function",
+    "GradOperation",
     "enable_grad",
     "grad",
     "jvp",
@@ -106,6 +107,12 @@ def _zeros(like: Tensor) -> Tensor:
     from .. import ops
 
     return ops.zeros_like(stop_gradient(like))
+
+
+def _ones(like: Tensor) -> Tensor:
+    from .. import ops
+
+    return ops.ones_like(stop_gradient(like))
 
 
 def _filled(grads: Sequence[Tensor | None], wrt: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -302,8 +309,6 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, 
     The products with vectors are linear in the vector; differentiating that map once more gives the
     Jacobian itself the other way round.
     """
-    from .. import ops
-
     points, tangents = _tensors(inputs), _tensors(v)
     if len(points) != len(tangents):
         raise ValueError(f"jvp: {len(points)} inputs, but {len(tangents)} tangents")
@@ -312,7 +317,7 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, 
         out = fn(*variables)
         head, aux = (out[0], tuple(out[1:])) if has_aux else (out, ())
         roots = _tensors(head)
-        dummies = [_core.variable(ops.ones_like(stop_gradient(r))) for r in roots]
+        dummies = [_core.variable(_ones(r)) for r in roots]
         pulled = _core.gradients(roots, list(dummies), variables, True, True)
         used = [(g, t) for g, t in zip(pulled, tangents, strict=True) if g is not None]
         seeds = [t.astype(g.dtype) for g, t in used]
@@ -321,6 +326,45 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, 
     products = products[0] if isinstance(head, Tensor) else products
     value = head if nested else stop_gradient_all(head)
     return (value, products, *aux) if has_aux else (value, products)
+
+
+class GradOperation:
+    """MindSpore's older form: ``GradOperation(get_all=True)(fn)(*inputs)``.
+
+    Args:
+        get_all: gradients for all Tensor inputs; otherwise for the first.
+        get_by_list: gradients for ``weights``, given beside the function.
+        sens_param: the last argument of a call is the gradient of the result.
+    """
+
+    def __init__(
+        self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False
+    ) -> None:
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __call__(self, fn: Callable, weights: Any = None) -> Callable:
+        wanted = _weights(weights) or [] if self.get_by_list else []
+
+        def gradient(*args: Any) -> Any:
+            sens = args[-1] if self.sens_param else None
+            inputs = list(args[:-1] if self.sens_param else args)
+            places = [i for i, a in enumerate(inputs) if isinstance(a, Tensor)]
+
+            def call(*tensors: Tensor) -> Any:
+                for i, t in zip(places, tensors, strict=True):
+                    inputs[i] = t
+                return fn(*inputs)
+
+            out, pull = vjp(call, *(inputs[i] for i in places), weights=wanted)
+            if sens is None:
+                sens = tuple(_ones(r) for r in _tensors(out))
+            mine, by_weight = pull(sens)
+            mine = mine if isinstance(mine, tuple) else (mine,)
+            if self.get_by_list:
+                return (mine, by_weight) if self.get_all else by_weight
+            return mine if self.get_all else mine[0]
+
+        return gradient
 
 
 class Function:

@@ -6,9 +6,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, op_table
-from ..common.grad import stop_gradient
+from ..common.grad import GradOperation, grad, jvp, stop_gradient, value_and_grad, vjp
 
 __all__ = [
+    "GradOperation",
     "Print",
     "argmax",
     "argmin",
@@ -21,8 +22,10 @@ __all__ = [
     "depend",
     "div",
     "gelu",
+    "grad",
     "identity",
     "is_tensor",
+    "jvp",
     "max",
     "min",
     "mm",
@@ -41,6 +44,8 @@ __all__ = [
     "true_divide",
     "unbind",
     "unsqueeze",
+    "value_and_grad",
+    "vjp",
     "where",
 ]
 
