@@ -73,7 +73,7 @@ static bool encode(PyObject *o, DKind kind, DType d, void *dst) {
     return encode_integer(o, d, dst);
 }
 
-enum { KEPT = 256 };
+enum { KEPT = 64 };
 typedef struct KeptNumber {
     uint64_t bits;
     DType d;
