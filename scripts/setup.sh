@@ -15,7 +15,7 @@ build_packages="gcc libc6-dev ninja-build pkg-config libdnnl-dev zlib1g-dev
     python3 python3-dev python3-venv"
 data_packages="dataset-fashion-mnist"
 # meson-python drives the build; 0.16 is the first with the settings of pyproject.toml.
-python_packages="meson-python>=0.16 meson>=1.2.3 numpy>=1.24"
+python_packages="meson-python>=0.16 meson>=1.2.3 numpy>=1.24 tqdm"
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

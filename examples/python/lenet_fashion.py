@@ -8,6 +8,7 @@ place). Prints a progress bar, the loss, the test accuracy, images/s and the pea
 
 import argparse
 import resource
+import sys
 import time
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def train_epoch(net, optimizer, images, labels, batch: int, bar: tqdm) -> float:
         total, n = total + float(loss), n + 1
         bar.update(batch)
         if n % 50 == 0:
-            bar.set_postfix(loss=f"{total / n:.4f}")
+            bar.set_postfix(loss=f"{total / n:.4f}", refresh=False)
     return total / n
 
 
@@ -124,7 +125,8 @@ def main() -> None:
     net.set_train()
     losses, seconds = [], 0.0
     for epoch in range(1, args.epochs + 1):
-        with tqdm(total=len(labels), unit=" images", desc=f"epoch {epoch}/{args.epochs}") as bar:
+        with tqdm(total=len(labels), unit=" images", desc=f"epoch {epoch}/{args.epochs}",
+                  mininterval=0.2 if sys.stderr.isatty() else 20) as bar:
             start = time.perf_counter()
             losses.append(train_epoch(net, optimizer, images, labels, args.batch, bar))
             seconds += time.perf_counter() - start
