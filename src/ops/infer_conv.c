@@ -45,6 +45,12 @@ void window_sizes(const TensorType *t, int64_t *out) {
 
 Status window_outputs(const char *op, Window *w) {
     for (int i = 0; i < MAX_SPATIAL; i++) {
+        if (w->kernel[i] < 1 || w->in[i] < 1)
+            return FAIL(VALUE,
+                        "%s: at spatial axis %d the kernel has size %lld and the input %lld; both "
+                        "must be at least 1",
+                        op, i - (MAX_SPATIAL - w->nd), (long long)w->kernel[i],
+                        (long long)w->in[i]);
         int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
         int64_t room = w->in[i] + w->begin[i] + w->end[i] - reach;
         if (room < 0)

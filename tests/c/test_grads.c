@@ -25,6 +25,9 @@ static const struct {
     {"hardtanh", 2, "", "a setting, not a weight"},
     {"threshold", 2, "", "a setting, not a weight"},
     {"embedding", 1, "padding_idx", "the padding row does not learn"},
+    {"cross_entropy", 2, "", "class weights are a setting"},
+    {"cross_entropy_core", 2, "", "class weights are a setting"},
+    {"nll_loss", 2, "", "class weights are a setting"},
 };
 
 static bool is_constant(const CasePlan *p, int input) {
@@ -32,6 +35,22 @@ static bool is_constant(const CasePlan *p, int input) {
         if (constants[i].input == input && !strcmp(constants[i].op, p->op->name) &&
             strstr(p->row->attrs, constants[i].attrs))
             return true;
+    return false;
+}
+
+/* Results that only carry what the gradient needs: nothing flows back through them. */
+static const struct {
+    const char *op;
+    int first; /* this result and all after it */
+} byproducts[] = {
+    {"rnn_layer", 3},
+    {"norm_rows", 1},
+    {"cross_entropy_core", 1},
+};
+
+static bool is_byproduct(const Op *op, int output) {
+    for (size_t i = 0; i < COUNT_OF(byproducts); i++)
+        if (!strcmp(byproducts[i].op, op->name)) return output >= byproducts[i].first;
     return false;
 }
 
@@ -70,10 +89,10 @@ static double *weights_of(const Tensor *t, int output) {
     return w;
 }
 
-static double weighted(const CaseRun *r) {
+static double weighted(const Op *op, const CaseRun *r) {
     double sum = 0;
     for (int i = 0; i < r->nout; i++) {
-        if (!dtype_is_float(r->out[i]->type.dtype)) continue;
+        if (!dtype_is_float(r->out[i]->type.dtype) || is_byproduct(op, i)) continue;
         double *w = weights_of(r->out[i], i), *v = values_of(r->out[i]);
         for (int64_t k = 0; k < tensor_count(r->out[i]); k++) sum += w[k] * v[k];
         free(w), free(v);
@@ -85,18 +104,19 @@ static double weighted(const CaseRun *r) {
 static double loss_at(const CasePlan *p) {
     CaseRun r;
     case_run(p, DT_f64, DENSE, NO_LEAVES, &r);
-    double sum = CHECK_OK(r.status) ? weighted(&r) : NAN;
+    double sum = CHECK_OK(r.status) ? weighted(p->op, &r) : NAN;
     run_free(&r);
     return sum;
 }
 
 /* Gradients of the run's results for its leaves, as tensors. */
-static Status walk_back(const CaseRun *r, Layout seeds, bool create_graph, Tensor **grads) {
+static Status walk_back(const Op *op, const CaseRun *r, Layout seeds, bool create_graph,
+                        Tensor **grads) {
     Tensor *root[CASE_OUTPUTS], *seed[CASE_OUTPUTS];
     GradLink *leaf[CASE_INPUTS];
     int nroots = 0, nleaves = 0, at[CASE_INPUTS];
     for (int i = 0; i < r->nout; i++) {
-        if (!r->out[i]->link) continue;
+        if (!r->out[i]->link || is_byproduct(op, i)) continue;
         double *w = weights_of(r->out[i], i);
         seed[nroots] = tensor_of(&r->out[i]->type, w, seeds);
         root[nroots++] = r->out[i];
@@ -134,7 +154,8 @@ static bool gradients(const CasePlan *p, How how, Grads *out) {
     Tensor *g[CASE_INPUTS];
     *out = (Grads){.n = p->nin};
     case_run(p, how.floats, how.inputs, how.leaves, &r);
-    bool good = CHECK_OK(r.status) && CHECK_OK(walk_back(&r, how.seeds, how.create_graph, g));
+    bool good =
+        CHECK_OK(r.status) && CHECK_OK(walk_back(p->op, &r, how.seeds, how.create_graph, g));
     for (int i = 0; good && i < p->nin; i++) {
         if (!g[i]) continue;
         check_type(p, i, g[i], r.in[i]);
@@ -236,7 +257,7 @@ static bool second_gradients(const CasePlan *p, Grads *out) {
     int nroots = 0, nleaves = 0, at[CASE_INPUTS];
     *out = (Grads){.n = p->nin};
     case_run(p, DT_f64, DENSE, ALL_LEAVES, &r);
-    bool good = CHECK_OK(r.status) && CHECK_OK(walk_back(&r, DENSE, true, g));
+    bool good = CHECK_OK(r.status) && CHECK_OK(walk_back(p->op, &r, DENSE, true, g));
     for (int i = 0; good && i < p->nin; i++) {
         if (!r.leaf[i]) continue;
         at[nleaves] = i, leaf[nleaves++] = r.leaf[i];
