@@ -63,6 +63,13 @@ check_exhaustive() {
     build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
 }
 
+# Prints docs/ops.md from the op tables.
+check_docs() {
+    build release --buildtype=release
+    ninja -C build/release --quiet tests/c/gen_docs
+    build/release/tests/c/gen_docs >docs/ops.md
+}
+
 # Random calls under the sanitizers for FUZZ_SECONDS, from a seed of the day.
 check_fuzz() {
     build asan --buildtype=debugoptimized -Db_sanitize=address,undefined

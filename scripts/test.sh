@@ -6,7 +6,9 @@ set -eu
 need_packages $build_packages $data_packages
 need_venv pytest
 need_diptych
+status=0
 say "C tests"
-.venv/bin/python tools/ctests.py build/py
+.venv/bin/python tools/ctests.py build/py || status=1
 say "Python tests"
-.venv/bin/python -m pytest -q tests/python "$@"
+.venv/bin/python -m pytest -q tests/python "$@" || status=1
+exit $status
