@@ -1,0 +1,21 @@
+"""Matrix products in double."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def _swapped(x: Array, swap: bool) -> Array:
+    return x.swapaxes(-1, -2) if swap and x.ndim > 1 else x
+
+
+def matmul(x: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
+    return np.matmul(_swapped(x, transpose_a), _swapped(y, transpose_b))
+
+
+def dense(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    y = x @ weight.T
+    return y if bias is None else y + bias
