@@ -56,7 +56,8 @@ def swapaxes(x: Array, axis0: int, axis1: int) -> Array:
 
 def _indices(n: int, begin: int, size: int, step: int) -> list[int]:
     """Positions begin, begin + step, ... inside the axis; all of them for size -1."""
-    return [i for i in (begin + k * step for k in range(n)) if 0 <= i < n][: None if size < 0 else size]
+    inside = [begin + k * step for k in range(n) if 0 <= begin + k * step < n]
+    return inside if size < 0 else inside[:size]
 
 
 def _place(shape: Ints, begin: Ints, size: Ints, step: Ints | None) -> Any:
