@@ -19,3 +19,7 @@ def matmul(x: Array, y: Array, transpose_a: bool = False, transpose_b: bool = Fa
 def dense(x: Array, weight: Array, bias: Array | None = None) -> Array:
     y = x @ weight.T
     return y if bias is None else y + bias
+
+
+def einsum(*operands: Array, equation: str) -> Array:
+    return np.einsum(equation, *operands)
