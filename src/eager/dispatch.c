@@ -290,9 +290,11 @@ Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Ten
     }
     TRY(check_arity(op, nin, in));
     Run r;
-    run_init(&r, op, attrs, nin, dispatch_nout(op, attrs, nin, in));
+    /* Optional inputs left out at the end stand as absent: kernels look at all of the signature. */
+    int all = op->nin_max == NIN_ANY ? nin : op->nin_max;
+    run_init(&r, op, attrs, all, dispatch_nout(op, attrs, nin, in));
     r.out = out;
-    for (int i = 0; i < nin; i++) r.in[i] = in[i] ? tensor_ref(in[i]) : NULL;
+    for (int i = 0; i < all; i++) r.in[i] = i < nin && in[i] ? tensor_ref(in[i]) : NULL;
     Status status = run_steps(&r);
     run_done(&r);
     return status;

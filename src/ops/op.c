@@ -160,10 +160,14 @@ static void count_inputs(Op *op) {
 static const Op *by_name[NOPS], *public_ops[NOPS];
 static int nnamed, npublic;
 
-/* Helpers of gradients; rows of ops.def are marked by their name. */
+/* Helpers: gradients, and the kernels behind composite ops. Rows of ops.def are marked by their
+ * name. */
 static bool is_helper(const Op *op) {
+    static const char *const endings[] = {"_grad", "_core", "_rows"};
     size_t n = strlen(op->name);
-    return op->hidden || (n > 5 && !strcmp(op->name + n - 5, "_grad"));
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
+        if (n > 5 && !strcmp(op->name + n - 5, endings[i])) return true;
+    return op->hidden;
 }
 
 static int compare_names(const void *a, const void *b) {
