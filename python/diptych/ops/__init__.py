@@ -12,3 +12,4 @@ from .function import *  # noqa: E402, F403
 from .layers import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403
 from .random import *  # noqa: E402, F403
+from .recurrent import *  # noqa: E402, F403
