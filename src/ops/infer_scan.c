@@ -74,6 +74,10 @@ void grad_cumextreme(GradCtx *c) {
 void grad_logcumsumexp(GradCtx *c) {
     Builder *b = c->b;
     int64_t axis = ((const attrs_logcumsumexp *)c->attrs)->axis;
+    if (type_count(c->xtypes[0]) == 0) {
+        c->dx[0] = c->g[0];
+        return;
+    }
     if (type_count(c->xtypes[0]) == 0) { /* amax of no elements does not exist */
         c->dx[0] = c->g[0];
         return;
