@@ -77,19 +77,19 @@ Status measure_masked_select(const KernelArgs *a, TensorType *out) {
     return OK;
 }
 
-/* Elements where the mask holds go to dst, which moves on. */
-static char *select_row(const Masked *m, const WalkPlace *p, int64_t size, char *dst) {
+/* Elements where the mask holds go to dst, which moves on up to `end`. Every element is stored and
+ * only those selected are kept: masks are hard to predict. */
+static char *select_row(const Masked *m, const WalkPlace *p, char *dst, const char *end) {
     int last = m->walk.rank - 1;
     int64_t n = m->walk.dims[last], step = m->walk.strides[1][last];
-    int64_t from = m->walk.strides[0][last] * size;
+    int64_t size = dtype_size((DType)m->x->type->dtype), from = m->walk.strides[0][last] * size;
     const char *mask = m->mask->data + p->offset[1], *src = m->x->data + p->offset[0] * size;
     switch (size) {
 #define SELECT(T)                                                                                  \
-    for (int64_t i = 0; i < n; i++)                                                                \
-        if (mask[i * step]) {                                                                      \
-            *(T *)dst = *(const T *)(src + i * from);                                              \
-            dst += sizeof(T);                                                                      \
-        }                                                                                          \
+    for (int64_t i = 0; i < n && dst < end; i++) {                                                 \
+        *(T *)dst = *(const T *)(src + i * from);                                                  \
+        dst += mask[i * step] ? sizeof(T) : 0;                                                     \
+    }                                                                                              \
     break
     case 1: SELECT(uint8_t);
     case 2: SELECT(uint16_t);
@@ -108,10 +108,11 @@ void run_masked_select(const KernelArgs *a) {
     if (type_broadcast("masked_select", a->in[0].type, a->in[1].type, &both) != OK) return;
     masked_init(&m, &both, &a->in[0], &a->in[1]);
     if (m.walk.count == 0) return;
-    int64_t row = m.walk.dims[m.walk.rank - 1], size = dtype_size((DType)a->in[0].type->dtype);
+    int64_t row = m.walk.dims[m.walk.rank - 1];
+    const char *end = dst + a->out[0].type->dims[0] * dtype_size((DType)a->in[0].type->dtype);
     walk_seek(&m.walk, 0, &p);
     for (int64_t done = 0; done < m.walk.count; done += row) {
-        dst = select_row(&m, &p, size, dst);
+        dst = select_row(&m, &p, dst, end);
         walk_step(&m.walk, &p, row);
     }
 }
@@ -171,17 +172,20 @@ Status measure_nonzero(const KernelArgs *a, TensorType *out) {
     return OK;
 }
 
+/* Positions are stored for every element and kept for those that are not 0. */
 void run_nonzero(const KernelArgs *a) {
     const TensorType *x = a->in[0].type;
+    int rank = x->rank, last = rank - 1;
     int64_t n = type_count(x), index[MAX_RANK] = {0}, *dst = (int64_t *)a->out[0].data;
+    const int64_t *end = dst + a->out[0].type->dims[0] * rank;
     uint8_t truth[LOOKUP_BLOCK];
-    for (int64_t at = 0; at < n; at += LOOKUP_BLOCK) {
+    for (int64_t at = 0; at < n && dst < end; at += LOOKUP_BLOCK) {
         int64_t m = min_i64(n - at, LOOKUP_BLOCK);
         load_truth(&a->in[0], at, m, truth);
-        for (int64_t i = 0; i < m; i++) {
-            if (truth[i])
-                for (int d = 0; d < x->rank; d++) *dst++ = index[d];
-            for (int d = x->rank - 1; d >= 0 && ++index[d] == x->dims[d]; d--) index[d] = 0;
+        for (int64_t i = 0; i < m && dst < end; i++) {
+            for (int d = 0; d < rank; d++) dst[d] = index[d];
+            dst += truth[i] ? rank : 0;
+            for (int d = last; d >= 0 && ++index[d] == x->dims[d]; d--) index[d] = 0;
         }
     }
 }
