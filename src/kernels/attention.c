@@ -35,7 +35,7 @@ typedef struct Attention {
 
 /* What a slot works in. Blocks of keys lie one after the other in the packed arrays. */
 typedef struct Work {
-    int64_t nkeys; /* packed: those that the item's queries may see */
+    int64_t nkeys;                           /* packed: those that the item's queries may see */
     char *keys_t, *values, *values_t, *keys; /* packed: K^T, V; backward also V^T, K */
     char *queries, *gradients;               /* packed blocks of q and g */
     char *scores, *dscores, *masked;
@@ -128,6 +128,11 @@ void release_attention(void *state) { pool_small_free(state, sizeof(State)); }
 
 /* ---- rows of scores */
 
+/* A block of scores: queries [i0, i0 + m) of a head with keys [k0, k0 + n). */
+typedef struct Block {
+    int64_t batch, head, i0, m, k0, n;
+} Block;
+
 /* Keys [k0, k0 + n) that row `i` may see. */
 static int64_t visible(const Attention *v, int64_t i, int64_t k0, int64_t n) {
     return v->is_causal ? min_i64(n, max_i64(0, i + 1 - k0)) : n;
@@ -141,11 +146,10 @@ static void set_number(const Attention *v, char *p, int64_t i, double x) {
 }
 
 /* The mask of row i over n keys as numbers to add; NULL: none. */
-static const char *mask_row(const Attention *v, Work *w, int64_t batch, int64_t head, int64_t i,
-                            int64_t k0, int64_t n) {
+static const char *mask_row(const Attention *v, Work *w, const Block *b, int64_t i, int64_t n) {
     const Buf *m = v->mask;
     if (!m) return NULL;
-    int64_t place[4] = {batch, head, i, k0}, offset = 0, step = 0;
+    int64_t place[4] = {b->batch, b->head, i, b->k0}, offset = 0, step = 0;
     int rank = m->type->rank;
     for (int axis = 0; axis < rank; axis++) {
         int64_t s = m->type->dims[axis] == 1 ? 0 : m->strides[axis];
@@ -165,25 +169,24 @@ static const char *mask_row(const Attention *v, Work *w, int64_t batch, int64_t 
     return w->masked;
 }
 
-/* rows of `a` times a packed block: into w->scores or w->dscores, BLOCK numbers a row. */
-static void block_scores(const Attention *v, const Buf *rows, const char *a, int64_t m,
-                         const char *packed, int64_t k, int64_t n, char *out) {
-    Gemm g = {.m = m, .n = n, .k = k, .a = a, .b = packed, .c = out};
+/* Rows of q or g, at `a`, times a packed block of k numbers each: into w->scores or w->dscores. */
+static void block_scores(const Attention *v, const Block *b, const Buf *rows, const char *a,
+                         const char *packed, int64_t k, char *out) {
+    Gemm g = {.m = b->m, .n = b->n, .k = k, .a = a, .b = packed, .c = out};
     g.ars = rows->strides[2], g.acs = 1, g.crs = BLOCK;
     v->gemm->run_packed(&g);
 }
 
 /* ---- forward */
 
-static void soften_rows(const Attention *v, Work *w, int64_t batch, int64_t head, int64_t i0,
-                        int64_t m, int64_t k0, int64_t n, char *out) {
-    for (int64_t r = 0; r < m; r++) {
+static void soften_rows(const Attention *v, Work *w, const Block *b, char *out) {
+    for (int64_t r = 0; r < b->m; r++) {
         char *row = w->scores + r * BLOCK * v->size;
-        int64_t seen = visible(v, i0 + r, k0, n);
-        const char *mask = mask_row(v, w, batch, head, i0 + r, k0, seen);
+        int64_t seen = visible(v, b->i0 + r, b->k0, b->n);
+        const char *mask = mask_row(v, w, b, b->i0 + r, seen);
         double old = w->top[r], top = v->loops->scores(seen, row, v->scale, mask, old);
         double sum = v->loops->exp_sum(seen, row, top == -HUGE_VAL ? 0 : top);
-        memset(row + seen * v->size, 0, (size_t)((n - seen) * v->size));
+        memset(row + seen * v->size, 0, (size_t)((b->n - seen) * v->size));
         double fade = old == top || old == -HUGE_VAL ? 1 : exp(old - top);
         if (fade != 1) v->loops->rescale(v->s.dv, out + r * v->s.dv * v->size, fade);
         w->sum[r] = w->sum[r] * fade + sum;
@@ -202,8 +205,9 @@ static void attend_block(const Attention *v, Work *w, int64_t batch, int64_t hea
     for (int64_t k0 = 0; k0 < w->nkeys; k0 += BLOCK) {
         int64_t n = min_i64(BLOCK, w->nkeys - k0);
         if (v->is_causal && k0 > i0 + m - 1) break;
-        block_scores(v, v->q, q, m, w->keys_t + k0 * v->s.d * v->size, v->s.d, n, w->scores);
-        soften_rows(v, w, batch, head, i0, m, k0, n, out);
+        Block b = {batch, head, i0, m, k0, n};
+        block_scores(v, &b, v->q, q, w->keys_t + k0 * v->s.d * v->size, v->s.d, w->scores);
+        soften_rows(v, w, &b, out);
         Gemm g = {.m = m, .n = dv, .k = n, .a = w->scores, .ars = BLOCK, .acs = 1};
         g.b = w->values + k0 / BLOCK * packed_v * v->size;
         g.c = out, g.crs = dv, g.accumulate = true;
@@ -279,28 +283,26 @@ static double number(const Attention *v, const char *p, int64_t i) {
 }
 
 /* Scores to softmax weights p, and their gradients to those of the scores. */
-static void grad_rows(const Attention *v, Work *w, int64_t batch, int64_t head, int64_t i0,
-                      int64_t m, int64_t k0, int64_t n) {
-    int64_t first = (batch * v->s.heads + head) * v->s.t + i0;
-    for (int64_t r = 0; r < m; r++) {
+static void grad_rows(const Attention *v, Work *w, const Block *b) {
+    int64_t first = (b->batch * v->s.heads + b->head) * v->s.t + b->i0;
+    for (int64_t r = 0; r < b->m; r++) {
         char *p = w->scores + r * BLOCK * v->size, *dp = w->dscores + r * BLOCK * v->size;
-        int64_t seen = visible(v, i0 + r, k0, n);
+        int64_t seen = visible(v, b->i0 + r, b->k0, b->n);
         double lse = number(v, v->lse->data, first + r);
-        v->loops->scores(seen, p, v->scale, mask_row(v, w, batch, head, i0 + r, k0, seen), 0);
+        v->loops->scores(seen, p, v->scale, mask_row(v, w, b, b->i0 + r, seen), 0);
         v->loops->exp_sum(seen, p, lse == -HUGE_VAL ? 0 : lse);
-        memset(p + seen * v->size, 0, (size_t)((n - seen) * v->size));
-        v->loops->score_grad(n, p, dp, w->sum[r], v->scale);
-        /* 0 times what a masked score held may be NaN */
-        memset(dp + seen * v->size, 0, (size_t)((n - seen) * v->size));
+        v->loops->score_grad(seen, p, dp, w->sum[r], v->scale);
+        memset(p + seen * v->size, 0, (size_t)((b->n - seen) * v->size));
+        memset(dp + seen * v->size, 0, (size_t)((b->n - seen) * v->size));
     }
 }
 
-static void add_product(const Attention *v, const char *a, bool transposed, int64_t m, int64_t k,
-                        const char *packed, int64_t n, char *out, bool accumulate) {
-    Gemm g = {.m = m, .n = n, .k = k, .a = a, .b = packed, .c = out};
+/* out(g.m, g.n) += a b for a block of scores `a` (or its transpose) and a packed b. */
+static void add_product(const Attention *v, const char *a, bool transposed, Gemm g) {
+    g.a = a;
     g.ars = transposed ? 1 : BLOCK, g.acs = transposed ? BLOCK : 1;
-    g.crs = n;
-    g.accumulate = accumulate;
+    g.crs = g.n;
+    g.accumulate = true;
     v->gemm->run_packed(&g);
 }
 
@@ -321,15 +323,18 @@ static void grad_block(const Attention *v, Work *w, int64_t batch, int64_t head,
     for (int64_t k0 = 0; k0 < v->s.keys; k0 += BLOCK) {
         int64_t n = min_i64(BLOCK, v->s.keys - k0);
         if (v->is_causal && k0 > i0 + m - 1) break;
-        block_scores(v, v->q, q, m, w->keys_t + k0 * d * size, d, n, w->scores);
-        block_scores(v, v->g, g, m, w->values_t + k0 * dv * size, dv, n, w->dscores);
-        grad_rows(v, w, batch, head, i0, m, k0, n);
-        add_product(v, w->scores, true, n, m, w->gradients, dv,
-                    v->dv->data + (kv_row + k0) * dv * size, true);
-        add_product(v, w->dscores, true, n, m, w->queries, d,
-                    v->dk->data + (kv_row + k0) * d * size, true);
-        int64_t packed = gemm_packed_size(v->gemm, BLOCK, d);
-        add_product(v, w->dscores, false, m, n, w->keys + k0 / BLOCK * packed * size, d, dq, true);
+        int64_t row = kv_row + k0, packed = gemm_packed_size(v->gemm, BLOCK, d);
+        Block b = {batch, head, i0, m, k0, n};
+        block_scores(v, &b, v->q, q, w->keys_t + k0 * d * size, d, w->scores);
+        block_scores(v, &b, v->g, g, w->values_t + k0 * dv * size, dv, w->dscores);
+        grad_rows(v, w, &b);
+        Gemm of_v = {
+            .m = n, .n = dv, .k = m, .b = w->gradients, .c = v->dv->data + row * dv * size};
+        Gemm of_k = {.m = n, .n = d, .k = m, .b = w->queries, .c = v->dk->data + row * d * size};
+        Gemm of_q = {.m = m, .n = d, .k = n, .b = w->keys + k0 / BLOCK * packed * size, .c = dq};
+        add_product(v, w->scores, true, of_v);
+        add_product(v, w->dscores, true, of_k);
+        add_product(v, w->dscores, false, of_q);
     }
 }
 

@@ -172,8 +172,8 @@ static void merge_moments(void *ctx, int64_t begin, int64_t end) {
 static void scale_range(void *ctx, int64_t begin, int64_t end) {
     const Norm *v = ctx;
     for (int64_t k = begin; k < end; k++)
-        v->loops->columns_scale(rows_in(v, k), v->c, v->c, v->x + offset(v, k), coef(v, 0),
-                                coef(v, 1), coef(v, 2), v->y + offset(v, k));
+        v->loops->columns_scale(rows_in(v, k), v->c, v->c, v->x + offset(v, k), v->coef,
+                                v->y + offset(v, k));
 }
 
 /* Chunks a thread should take at least, and channels. */
@@ -199,7 +199,7 @@ static void dots_range(void *ctx, int64_t begin, int64_t end) {
     const Norm *v = ctx;
     for (int64_t k = begin; k < end; k++)
         v->loops->columns_dot(rows_in(v, k), v->c, v->c, v->g + offset(v, k), v->x + offset(v, k),
-                              v->mean, part(v, k, 0), part(v, k, 1));
+                              v->mean, part(v, k, 0));
 }
 
 /* dx = a g + b (x - mean) + d, from sum(g) and sum(g (x - mean)); also dweight and dbias. */

@@ -3,7 +3,7 @@
  * row-major outside; they are reordered to the layout the library chooses. */
 #include <string.h>
 
-#include "kernels/dnn.h"
+#include "kernels/dnn_plan.h"
 #include "kernels/layout.h"
 #include "ops/conv.h"
 

@@ -2,7 +2,7 @@
  * described by their strides, never copied. */
 #include <string.h>
 
-#include "kernels/dnn.h"
+#include "kernels/dnn_plan.h"
 #include "kernels/product.h"
 
 static void read_product(const KernelArgs *a, Product *p) {

@@ -30,19 +30,27 @@ enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256 };
 ALWAYS V load(const T *p) { return *(const U *)p; }
 ALWAYS void store(T *p, V v) { *(U *)p = v; }
 
-/* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. Rows of a are reached
- * from a pointer for every third row, so that the addresses fit the registers. */
-ALWAYS void tile(const int R, int64_t k, const T *a, int64_t ars, int64_t acs, const T *b,
-                 int64_t bstep, T *c, int64_t crs, bool accumulate) {
+/* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. */
+typedef struct Tile {
+    int64_t k, ars, acs, bstep, crs;
+    const T *a, *b;
+    T *c;
+    bool accumulate;
+} Tile;
+
+/* Rows of a are reached from a pointer for every third row, so that the addresses fit the
+ * registers. */
+ALWAYS void tile(const int R, const Tile *t) {
     V acc[MR][2];
-    const T *rows[(MR + 2) / 3];
+    const T *rows[(MR + 2) / 3], *b = t->b;
+    int64_t ars = t->ars, acs = t->acs;
 #pragma GCC unroll 16
     for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
 #pragma GCC unroll 16
-    for (int q = 0; q < (R + 2) / 3; q++) rows[q] = a + 3 * q * ars;
-    for (int64_t p = 0; p < k; p++) {
+    for (int q = 0; q < (R + 2) / 3; q++) rows[q] = t->a + 3 * q * ars;
+    for (int64_t p = t->k; p > 0; p--) {
         V b0 = load(b), b1 = load(b + VL);
-        b += bstep;
+        b += t->bstep;
 #pragma GCC unroll 16
         for (int i = 0; i < R; i++) {
             T x = rows[i / 3][i % 3 * ars];
@@ -54,19 +62,15 @@ ALWAYS void tile(const int R, int64_t k, const T *a, int64_t ars, int64_t acs, c
     }
 #pragma GCC unroll 16
     for (int i = 0; i < R; i++) {
-        T *to = c + i * crs;
-        store(to, accumulate ? load(to) + acc[i][0] : acc[i][0]);
-        store(to + VL, accumulate ? load(to + VL) + acc[i][1] : acc[i][1]);
+        T *to = t->c + i * t->crs;
+        store(to, t->accumulate ? load(to) + acc[i][0] : acc[i][0]);
+        store(to + VL, t->accumulate ? load(to + VL) + acc[i][1] : acc[i][1]);
     }
 }
 
-typedef void TileFn(int64_t k, const T *a, int64_t ars, int64_t acs, const T *b, int64_t bstep,
-                    T *c, int64_t crs, bool accumulate);
+typedef void TileFn(const Tile *t);
 #define TILE(R)                                                                                    \
-    static void tile_##R(int64_t k, const T *a, int64_t ars, int64_t acs, const T *b,              \
-                         int64_t bstep, T *c, int64_t crs, bool accumulate) {                      \
-        tile(R, k, a, ars, acs, b, bstep, c, crs, accumulate);                                     \
-    }
+    static void tile_##R(const Tile *t) { tile(R, t); }
 TILE(1)
 TILE(2)
 TILE(3)
@@ -164,24 +168,24 @@ static void pack(int64_t k, int64_t n, const void *b, int64_t brs, int64_t bcs, 
 
 /* ---- products */
 
-/* All rows of a with one panel. Blocks of rows are about equal in size. */
-static void rows_by_panel(const Gemm *g, int64_t k, const T *a, const T *b, int64_t bstep, T *c,
-                          int64_t cols, bool accumulate) {
-    int64_t blocks = (g->m + MR - 1) / MR;
+/* All m rows of a with one panel of `cols` columns. Blocks of rows are about equal in size. */
+static void rows_by_panel(int64_t m, int64_t cols, const Tile *all) {
+    int64_t blocks = (m + MR - 1) / MR;
     for (int64_t q = 0; q < blocks; q++) {
-        int64_t i = g->m * q / blocks, rows = g->m * (q + 1) / blocks - i;
-        const T *from = a + i * g->ars;
-        T *to = c + i * g->crs;
+        int64_t i = m * q / blocks, rows = m * (q + 1) / blocks - i;
+        Tile t = *all;
+        t.a += i * t.ars;
+        t.c += i * t.crs;
         if (cols == NR) {
-            tiles[rows](k, from, g->ars, g->acs, b, bstep, to, g->crs, accumulate);
+            tiles[rows](&t);
             continue;
         }
-        T edge[MR * NR] __attribute__((aligned(64)));
-        tiles[rows](k, from, g->ars, g->acs, b, bstep, edge, NR, false);
-        for (int64_t r = 0; r < rows; r++)
+        T edge[MR * NR] __attribute__((aligned(64))), *to = t.c;
+        t.c = edge, t.crs = NR, t.accumulate = false;
+        tiles[rows](&t);
+        for (int64_t r = 0; r < rows; r++, to += all->crs)
             for (int64_t j = 0; j < cols; j++)
-                to[r * g->crs + j] =
-                    accumulate ? to[r * g->crs + j] + edge[r * NR + j] : edge[r * NR + j];
+                to[j] = all->accumulate ? to[j] + edge[r * NR + j] : edge[r * NR + j];
     }
 }
 
@@ -234,8 +238,9 @@ static void run(const Gemm *given) {
                 b = panel;
                 step = NR;
             }
-            rows_by_panel(&g, k, (const T *)g.a + p * g.acs, b, step, (T *)g.c + j, cols,
-                          g.accumulate || p > 0);
+            rows_by_panel(g.m, cols,
+                          &(Tile){k, g.ars, g.acs, step, g.crs, (const T *)g.a + p * g.acs, b,
+                                  (T *)g.c + j, g.accumulate || p > 0});
         }
     }
 }
@@ -243,8 +248,9 @@ static void run(const Gemm *given) {
 static void run_packed(const Gemm *g) {
     if (g->k == 0) return clear(g);
     for (int64_t j = 0; j < g->n; j += NR)
-        rows_by_panel(g, g->k, g->a, (const T *)g->b + j * g->k, NR, (T *)g->c + j,
-                      min_i64(NR, g->n - j), g->accumulate);
+        rows_by_panel(g->m, min_i64(NR, g->n - j),
+                      &(Tile){g->k, g->ars, g->acs, NR, g->crs, g->a, (const T *)g->b + j * g->k,
+                              (T *)g->c + j, g->accumulate});
 }
 
 #define NAME2(isa, ct) gemm_##isa##_##ct

@@ -101,9 +101,9 @@ static void columns_square(int64_t rows, int64_t step, int64_t n, const void *sr
 }
 
 static void columns_dot(int64_t rows, int64_t step, int64_t n, const void *grad, const void *src,
-                        const void *mean, void *sum, void *dot) {
+                        const void *mean, void *sums) {
     const T *g = grad, *x = src, *m = mean;
-    T *s = sum, *d = dot;
+    T *s = sums, *d = s + step;
     int64_t c = 0;
     for (; c + WIDE <= n; c += WIDE) {
         V a[4] = {{0}}, b[4] = {{0}}, u[4];
@@ -130,9 +130,9 @@ static void columns_dot(int64_t rows, int64_t step, int64_t n, const void *grad,
     }
 }
 
-static void columns_scale(int64_t rows, int64_t step, int64_t n, const void *src, const void *mean,
-                          const void *scale, const void *shift, void *dst) {
-    const T *m = mean, *a = scale, *b = shift;
+static void columns_scale(int64_t rows, int64_t step, int64_t n, const void *src, const void *coef,
+                          void *dst) {
+    const T *m = coef, *a = m + step, *b = a + step;
     for (int64_t r = 0; r < rows; r++) {
         const T *x = (const T *)src + r * step;
         T *y = (T *)dst + r * step;

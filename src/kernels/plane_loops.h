@@ -15,12 +15,12 @@ typedef struct PlaneLoops {
     void (*columns_sum)(int64_t rows, int64_t step, int64_t n, const void *x, void *sum);
     void (*columns_square)(int64_t rows, int64_t step, int64_t n, const void *x, const void *mean,
                            void *square);
-    /* sum[c] = sum of g; dot[c] = sum of g (x - mean[c]) */
+    /* sums[c] = sum of g; sums[step + c] = sum of g (x - mean[c]) */
     void (*columns_dot)(int64_t rows, int64_t step, int64_t n, const void *g, const void *x,
-                        const void *mean, void *sum, void *dot);
-    /* y = a[c] (x - mean[c]) + b[c] */
-    void (*columns_scale)(int64_t rows, int64_t step, int64_t n, const void *x, const void *mean,
-                          const void *a, const void *b, void *y);
+                        const void *mean, void *sums);
+    /* y = a[c] (x - mean[c]) + b[c]; coef: mean, a, b, each of `step` numbers */
+    void (*columns_scale)(int64_t rows, int64_t step, int64_t n, const void *x, const void *coef,
+                          void *y);
     /* y = a[c] g + b[c] (x - mean[c]) + d[c]; coef: mean, a, b, d, each of `step` numbers */
     void (*columns_blend)(int64_t rows, int64_t step, int64_t n, const void *g, const void *x,
                           const void *coef, void *y);

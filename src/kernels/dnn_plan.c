@@ -1,5 +1,5 @@
 /* Plans over oneDNN: building them, and running them. */
-#include "kernels/dnn.h"
+#include "kernels/dnn_plan.h"
 
 #include <pthread.h>
 #include <stdlib.h>

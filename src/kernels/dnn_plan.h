@@ -2,8 +2,8 @@
  * of data with a memory descriptor) and steps (primitives, reorders included); run_dnn only binds
  * addresses and executes, so no descriptor is made on the hot path. Several threads may run one
  * plan: memory objects live for one run, and scratchpads come from the caller's scratch. */
-#ifndef DIP_DNN_H
-#define DIP_DNN_H
+#ifndef DIP_DNN_PLAN_H
+#define DIP_DNN_PLAN_H
 
 #include <dnnl.h>
 
