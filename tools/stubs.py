@@ -16,6 +16,7 @@ from diptych import _core, ops
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "diptych"
 NOTE = '"""Written by tools/stubs.py."""\n\n'
 
+MODULES = ("composite", "function", "layers", "primitive", "random", "recurrent")
 KINDS = {
     "tensor": "_Operand",
     "tensors": "Sequence[_Operand] | Tensor",
@@ -71,18 +72,18 @@ def function(name: str, parts: list[str], returns: str, indent: str = "") -> str
 def ops_stub() -> str:
     """ops/__init__.pyi: table ops, then what the package's own files define."""
     own: dict[str, str] = {}
-    for module in ("function", "layers", "random", "primitive"):
+    for module in MODULES:
         for name in getattr(ops, module).__all__:
             own[name] = module
-    made = [n for n, m in own.items() if m == "primitive" and n not in vars(ops.primitive).get(
-        "__annotations__", {}) and isinstance(getattr(ops, n), type) and n != "Primitive"]
+    made = [n for n, m in own.items() if m == "primitive" and n != "Primitive"
+            and isinstance(getattr(ops, n), type)]
     lines = [NOTE + "from collections.abc import Sequence\nfrom typing import Any\n",
-             "from .._core import Op, Tensor, _DTypeLike, _Operand",
+             "from .._core import Tensor, _DTypeLike, _Operand",
              "from ..common.dtype import *"]
-    for module in ("function", "layers", "random", "primitive"):
+    for module in MODULES:
         names = sorted(n for n, m in own.items() if m == module and n not in made)
         lines += [f"from .{module} import {n} as {n}" for n in names]
-    lines.append("")
+    lines += ["", "print = print_", ""]
     for name, op in sorted(_core.op_table.items()):
         if not op.hidden and name not in own:
             lines.append(function(name, table_parameters(op), result(op)))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from . import _core
 from .common import describe as _describe
+from .common import methods as _methods
 from .common import tensor as _tensor
 
 _core.set_callbacks({**_tensor.CALLBACKS, **_describe.CALLBACKS})
-_tensor.install()
+_methods.install()
 
 from . import context, io, nn, ops, runtime  # noqa: E402
 from .common import dtype  # noqa: E402
 from .common.dtype import *  # noqa: E402, F403
 from .common.grad import (  # noqa: E402
     Function,
+    GradOperation,
     enable_grad,
     grad,
     jvp,

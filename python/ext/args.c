@@ -83,6 +83,7 @@ bool attr_from_object(const Op *op, const AttrSpec *spec, PyObject *o, void *att
     void *field = (char *)attrs + spec->offset;
     DType d;
     if (o == Py_None && allows_none(spec)) return none_from_object(spec, field);
+    if (o == Py_None && attr_has_default(spec)) return true; /* the preset stands there */
     switch (spec->kind) {
     case ATTR_INT: return int_from_object(o, field) || wrong(op, spec, o, "an int");
     case ATTR_BOOL: return truth_from_object(op, spec, o, field);

@@ -1,7 +1,8 @@
 """Gradients of functions and of tensors, over the tape in C.
 
-``grad`` and ``value_and_grad`` call the function on fresh variables (handles on the same values) and
-walk the tape back. Inside another recording the walk is recorded itself, so they nest to any order.
+``grad`` and ``value_and_grad`` call the function on fresh variables (handles on the same values)
+and walk the tape back. Inside another recording the walk is recorded itself, so they nest to any
+order.
 """
 
 from __future__ import annotations
@@ -257,7 +258,7 @@ def grad(
 def value_and_grad(
     fn: Callable, grad_position: Any = 0, weights: Any = None, has_aux: bool = False
 ) -> Callable:
-    """Like grad, but the function gives ``(value, gradient)``; with aux ``((value, aux), gradient)``.
+    """Like grad, but the function gives ``(value, gradient)``; with aux ``((value, aux), ...)``.
 
     >>> import diptych as ms
     >>> value, slope = ms.value_and_grad(lambda x: x * x)(ms.Tensor(3.0))

@@ -1,8 +1,8 @@
 """Indexing with lists, integer tensors and masks, by NumPy's rules.
 
 A key becomes one slice call for its basic part (slices, None, Ellipsis) and one index_get call with
-an index tensor for each other axis; writing does the same with index_set. Basic keys alone never come
-here (python/ext/index.c).
+an index tensor for each other axis; writing does the same with index_set. Basic keys alone never
+come here (python/ext/index.c).
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         return _table["floor_div"](input, other)
     if rounding_mode == "trunc":
         return _table["trunc_div"](input, other)
-    raise ValueError(f"div: rounding_mode is {rounding_mode!r}; it must be None, 'floor' or 'trunc'")
+    raise ValueError(f"div: rounding_mode {rounding_mode!r}; legal: None, 'floor', 'trunc'")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -167,19 +167,14 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 # ---- reductions that also tell where
 
 
-def _with_index(values: str, places: str, input: Tensor, axis: Any, keepdims: bool) -> Any:
-    index = _table[places](input, axis, keepdims)
-    return _table[values](input, axis, keepdims), index
-
-
 def max(input: Tensor, axis: int | None = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements along axis (None: of all) and their indices."""
-    return _with_index("amax", "argmax", input, axis, keepdims)
+    return _table["max_with_index"](input, axis, keepdims)
 
 
 def min(input: Tensor, axis: int | None = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The smallest elements along axis (None: of all) and their indices."""
-    return _with_index("amin", "argmin", input, axis, keepdims)
+    return _table["min_with_index"](input, axis, keepdims)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -212,7 +207,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
     if len(axes) != 2:
         return _table["norm"](x, dim, keepdim, float(ord))
     if ord not in (1, -1, float("inf"), float("-inf")):
-        raise NotImplementedError(f"norm: ord={ord!r} of matrices; legal: None, 'fro', 1, -1, inf, -inf")
+        raise NotImplementedError(f"norm: ord={ord!r} of matrices; legal: 'fro', 1, -1, inf, -inf")
     added, kept = axes if abs(ord) == 1 else axes[::-1]
     sums = _table["sum"](_table["abs"](x), added, True)
     best = _table["amax" if ord > 0 else "amin"](sums, kept, True)

@@ -1,4 +1,4 @@
-"""Convolution, pooling and batch norm under MindSpore's signatures, over the rank-free table ops."""
+"""Convolution, pooling and norms under MindSpore's signatures, over the rank-free table ops."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _same(
 
 def _check_rank(op: str, x: Any, n: int) -> None:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{op}: argument 'input' is of type {type(x).__name__}; it must be a Tensor")
+        raise TypeError(f"{op}: argument 'input' is of type {type(x).__name__}, not Tensor")
     if x.ndim != n + 2:
         raise ValueError(
             f"{op}: input has shape {x.shape}; it must have {n + 2} axes: batch, channels, "
@@ -251,10 +251,12 @@ adaptive_max_pool2d = _adaptive("adaptive_max_pool2d", 2)
 adaptive_max_pool3d = _adaptive("adaptive_max_pool3d", 3)
 
 
-def _move_statistics(
-    running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, n: int, momentum: float
+def move_statistics(
+    x: Tensor, running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor,
+    momentum: float,
 ) -> None:
     """running = (1 - momentum) * running + momentum * batch; the variance without bias."""
+    n = x.size // max(x.shape[1], 1)
     was = _core.set_grad_enabled(False)
     try:
         unbiased = var * (n / (n - 1)) if n > 1 else var
@@ -283,8 +285,7 @@ def batch_norm(
     if not training:
         return op_table["batch_norm_infer"](input_x, running_mean, running_var, weight, bias, eps)
     out, mean, var = op_table["batch_norm_train"](input_x, weight, bias, eps)
-    n = input_x.size // max(input_x.shape[1], 1)
-    _move_statistics(running_mean, running_var, mean, var, n, momentum)
+    move_statistics(input_x, running_mean, running_var, mean, var, momentum)
     return out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, op_table
 from ..common.parameter import Parameter
-from . import function, layers
+from . import composite, function, layers
 
 __all__: list[str] = ["Primitive"]
 
@@ -136,12 +136,12 @@ def _wrap(name: str, target: Any, *start: str) -> None:
     __all__.append(name)
 
 
-def _with_index(values: str, places: str) -> Any:
+def _with_index(name: str) -> Any:
     def run(x: Tensor, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-        index = op_table[places](x, axis, keep_dims)
-        return index, op_table[values](x, axis, keep_dims)
+        values, index = op_table[name](x, axis, keep_dims)
+        return index, values
 
-    run.__name__ = places
+    run.__name__ = name
     return run
 
 
@@ -182,6 +182,75 @@ def _conv2d(
     if out_channel and weight.shape[0] != out_channel:
         raise ValueError(f"Conv2D: out_channel is {out_channel}, the weight has {weight.shape[0]}")
     return layers.conv2d(x, weight, None, stride, pad_mode, pad, dilation, group)
+
+
+def _conv2d_transpose(
+    x: Tensor, weight: Tensor, input_size: Any = None, out_channel: int = 0, kernel_size: Any = 0,
+    pad_mode: str = "valid", pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1,
+) -> Tensor:
+    if pad_mode == "same":
+        raise NotImplementedError("Conv2DTranspose: pad_mode 'same'; give 'pad' and the numbers")
+    return layers.conv2d_transpose(
+        x, weight, None, stride, pad if pad_mode == "pad" else 0, 0, group, dilation
+    )
+
+
+def _batch_norm(
+    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor,
+    is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1,
+) -> tuple[Tensor, ...]:
+    if not is_training:
+        out = op_table["batch_norm_infer"](x, mean, variance, scale, bias, epsilon)
+        return out, mean, variance, mean, variance
+    out, batch_mean, batch_variance = op_table["batch_norm_train"](x, scale, bias, epsilon)
+    layers.move_statistics(x, mean, variance, batch_mean, batch_variance, momentum)
+    return out, batch_mean, batch_variance, batch_mean, batch_variance
+
+
+def _pad(x: Tensor, paddings: Any) -> Tensor:
+    if len(paddings) != x.ndim:
+        raise ValueError(f"Pad: {len(paddings)} pairs for a tensor of {x.ndim} axes")
+    return op_table["pad"](x, [n for pair in reversed(paddings) for n in pair])
+
+
+def _resize(mode: str) -> Any:
+    def run(
+        x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
+    ) -> Tensor:
+        if mode == "bilinear" and not (align_corners or half_pixel_centers):
+            raise NotImplementedError(
+                "ResizeBilinear: coordinates without half_pixel_centers or align_corners"
+            )
+        return op_table["interpolate"](x, tuple(size), mode, align_corners)
+
+    run.__name__ = "interpolate"
+    return run
+
+
+def _sparse_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool = False) -> Tensor:
+    return composite.sparse_softmax_cross_entropy_with_logits(logits, labels, is_grad)
+
+
+def _softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    loss = composite.softmax_cross_entropy_with_logits(logits, labels)
+    return loss, op_table["softmax"](logits) - labels
+
+
+def _to_tensor(x: Any, dtype: Any = None) -> Tensor:
+    return Tensor(x, dtype)
+
+
+def _inverse_permutation(x: Any) -> tuple[int, ...]:
+    return tuple(sorted(range(len(x)), key=list(x).__getitem__))
+
+
+def _l2_loss(x: Tensor) -> Tensor:
+    return (x * x).sum() / 2
+
+
+def _dropout(x: Tensor, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Any:
+    kept = op_table["dropout"](op_table["ones_like"](function.stop_gradient(x)), 1 - keep_prob)
+    return x * kept, kept
 
 
 def _pool(target: Any) -> Any:
@@ -231,12 +300,46 @@ _wrap("DType", lambda x: x.dtype)
 _wrap("Split", _split, "axis", "output_num")
 _wrap("OneHot", _one_hot, "axis")
 _wrap("Fill", _fill)
-_wrap("ArgMaxWithValue", _with_index("amax", "argmax"), "axis", "keep_dims")
-_wrap("ArgMinWithValue", _with_index("amin", "argmin"), "axis", "keep_dims")
+_wrap("ArgMaxWithValue", _with_index("max_with_index"), "axis", "keep_dims")
+_wrap("ArgMinWithValue", _with_index("min_with_index"), "axis", "keep_dims")
 _wrap("BatchMatMul", op_table["matmul"], "transpose_a", "transpose_b")
 _wrap("Conv2D", _conv2d, "out_channel", "kernel_size", "mode", "pad_mode", "pad", "stride",
       "dilation", "group")
 _wrap("MaxPool", _pool(layers.max_pool2d), "kernel_size", "strides", "pad_mode", "data_format")
 _wrap("AvgPool", _pool(layers.avg_pool2d), "kernel_size", "strides", "pad_mode", "data_format")
+_wrap("Pad", _pad, "paddings")
+_wrap("Conv2DTranspose", _conv2d_transpose, "out_channel", "kernel_size", "pad_mode", "pad",
+      "stride", "dilation", "group")
+_wrap("BatchNorm", _batch_norm, "is_training", "epsilon", "momentum")
+_wrap("BiasAdd", composite.bias_add)
+_wrap("Dropout", _dropout, "keep_prob", "Seed0", "Seed1")
+_wrap("SoftmaxCrossEntropyWithLogits", _softmax_cross_entropy)
+_wrap("SparseSoftmaxCrossEntropyWithLogits", _sparse_cross_entropy, "is_grad")
+_wrap("SigmoidCrossEntropyWithLogits", composite.sigmoid_cross_entropy_with_logits)
+_wrap("KLDivLoss", op_table["kl_div"], "reduction")
+_wrap("L2Normalize", composite.l2_normalize, "axis", "epsilon")
+_wrap("L2Loss", _l2_loss)
+_wrap("ResizeBilinear", _resize("bilinear"), "size", "align_corners", "half_pixel_centers")
+_wrap("ResizeNearestNeighbor", _resize("nearest"), "size", "align_corners")
+_wrap("AddN", composite.addn)
+_wrap("AccumulateNV2", composite.addn)
+_wrap("Meshgrid", composite.meshgrid, "indexing")
+_wrap("ScatterNdUpdate", composite.scatter_nd_update)
+_wrap("ScatterUpdate", composite.scatter_update)
+_wrap("ScatterAdd", composite.scatter_add)
+_wrap("UnsortedSegmentSum", composite.unsorted_segment_sum)
+_wrap("Unique", composite.unique)
+_wrap("GatherD", composite.gather_d)
+_wrap("GeLU", op_table["gelu_tanh"])
+_wrap("Elu", op_table["elu"], "alpha")
+_wrap("PReLU", op_table["prelu"])
+_wrap("Tril", op_table["tril"], "diagonal")
+_wrap("Triu", op_table["triu"], "diagonal")
+_wrap("Inv", op_table["reciprocal"])
+_wrap("TupleToArray", _to_tensor)
+_wrap("ScalarToTensor", _to_tensor)
+_wrap("ScalarToArray", _to_tensor)
+_wrap("ScalarCast", lambda x, dtype: Tensor(x, dtype).item())
+_wrap("InvertPermutation", _inverse_permutation)
 _wrap("Div", op_table["div"])
 _wrap("Mod", op_table["remainder"])

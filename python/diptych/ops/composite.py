@@ -1,0 +1,465 @@
+"""Functions made of a few table ops, under MindSpore's signatures: products, selection, scatter
+into parameters, clipping, old-style losses, and the helpers of functional programs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, op_table
+
+__all__ = [
+    "HyperMap",
+    "Map",
+    "MultitypeFuncGraph",
+    "addbmm",
+    "addcdiv",
+    "addcmul",
+    "addmm",
+    "addmv",
+    "addn",
+    "arange",
+    "baddbmm",
+    "bias_add",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "constexpr",
+    "cosine_similarity",
+    "dot",
+    "einsum",
+    "eq",
+    "fill",
+    "full",
+    "gather_d",
+    "gather_elements",
+    "ge",
+    "gt",
+    "index_fill",
+    "index_select",
+    "inner",
+    "interpolate",
+    "l2_normalize",
+    "le",
+    "lt",
+    "meshgrid",
+    "mod",
+    "ne",
+    "nonzero",
+    "outer",
+    "partial",
+    "repeat_elements",
+    "reverse",
+    "scatter",
+    "scatter_add",
+    "scatter_nd_add",
+    "scatter_nd_update",
+    "scatter_update",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
+    "tensor_dot",
+    "tensordot",
+    "unique",
+    "unsorted_segment_sum",
+]
+
+_table = op_table
+
+eq, ne = _table["equal"], _table["not_equal"]
+gt, ge = _table["greater"], _table["greater_equal"]
+lt, le = _table["less"], _table["less_equal"]
+mod = _table["remainder"]
+reverse = _table["flip"]
+repeat_elements = _table["repeat_interleave"]
+partial = functools.partial
+
+
+# ---- creation
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
+    """start, start + step, ... before end; ``arange(n)`` starts at 0. Whole numbers give int64."""
+    if end is None:
+        start, end = 0, start
+    return _table["arange"](start, end, step, dtype)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
+    """One number repeated; dtype None: int64, float32 or bool, as the number is."""
+    if dtype is None:
+        dtype = _core.copy_object(fill_value).dtype
+    return _table["full"](size, float(fill_value), dtype)
+
+
+def fill(type: Any, shape: Any, value: Any) -> Tensor:
+    """full with the dtype first."""
+    return _table["full"](shape, float(value), type)
+
+
+def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Coordinates of a grid, one Tensor an input; "xy" swaps the first two axes, "ij" does not."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is {indexing!r}; it must be 'xy' or 'ij'")
+    axes = list(inputs[0] if len(inputs) == 1 and isinstance(inputs[0], tuple | list) else inputs)
+    n = len(axes)
+    order = list(range(n))
+    if indexing == "xy" and n > 1:
+        order[0], order[1] = 1, 0
+    sizes = [0] * n
+    for i, x in enumerate(axes):
+        sizes[order[i]] = x.size
+    out = []
+    for i, x in enumerate(axes):
+        shape = [1] * n
+        shape[order[i]] = x.size
+        out.append(_table["broadcast_to"](x.reshape(shape), sizes))
+    return tuple(out)
+
+
+# ---- products and sums
+
+
+def addn(x: Sequence[Tensor]) -> Tensor:
+    """The sum of several tensors."""
+    if not isinstance(x, tuple | list) or not x:
+        raise ValueError("addn: a list or tuple of at least one Tensor is needed")
+    total = x[0]
+    for t in x[1:]:
+        total = _table["add"](total, t)
+    return total
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    return input + tensor1 * tensor2 * value
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    return input + tensor1 / tensor2 * value
+
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return input * beta + (mat1 @ mat2) * alpha
+
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat @ vec)."""
+    return input * beta + (mat @ vec) * alpha
+
+
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2)."""
+    return input * beta + (batch1 @ batch2) * alpha
+
+
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * sum over the batch of (batch1 @ batch2)."""
+    return input * beta + (batch1 @ batch2).sum(0) * alpha
+
+
+def dot(input: Tensor, other: Tensor) -> Tensor:
+    """Sum of products over the last axis of input and the last but one (1-d: the last) of other."""
+    if other.ndim <= 2:
+        return _table["matmul"](input, other)
+    return tensordot(input, other, ((input.ndim - 1,), (other.ndim - 2,)))
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sum of products over the last axes."""
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    return tensordot(input, other, ((input.ndim - 1,), (other.ndim - 1,)))
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Products of all pairs of two vectors."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise ValueError(f"outer: inputs have shapes {input.shape}, {vec2.shape}; both must be 1-d")
+    return _table["expand_dims"](input, 1) * vec2
+
+
+def tensordot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
+    """Sum of products over the axes of x1 and x2 that ``axes`` names: how many of the last of x1
+    and the first of x2, or a pair of lists."""
+    if isinstance(axes, int):
+        first, second = range(x1.ndim - axes, x1.ndim), range(axes)
+    else:
+        first, second = ((a,) if isinstance(a, int) else tuple(a) for a in axes)
+    first = [a % x1.ndim for a in first]
+    second = [a % x2.ndim for a in second]
+    if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
+        raise ValueError(f"tensordot: axes {axes} of {x1.shape} and {x2.shape} differ in size")
+    keep1 = [a for a in range(x1.ndim) if a not in first]
+    keep2 = [a for a in range(x2.ndim) if a not in second]
+    n = 1
+    for a in first:
+        n *= x1.shape[a]
+    left = x1.transpose((*keep1, *first)).reshape((-1 if n else 0, n))
+    right = x2.transpose((*second, *keep2)).reshape((n, -1 if n else 0))
+    shape = [x1.shape[a] for a in keep1] + [x2.shape[a] for a in keep2]
+    return (left @ right).reshape(shape)
+
+
+tensor_dot = tensordot
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Sums of products by Einstein's convention, ``einsum("ij,jk->ik", a, b)``."""
+    if len(operands) == 1 and isinstance(operands[0], tuple | list):
+        operands = tuple(operands[0])
+    return _table["einsum"](operands, equation)
+
+
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
+    """input (N, C, ...) plus bias (C)."""
+    if bias.ndim != 1 or input_x.ndim < 2 or input_x.shape[1] != bias.shape[0]:
+        raise ValueError(
+            f"bias_add: input has shape {input_x.shape} and bias {bias.shape}; the bias must have "
+            "one number a channel (axis 1)"
+        )
+    return input_x + bias.reshape((-1, *(1,) * (input_x.ndim - 2)))
+
+
+# ---- picking and placing
+
+
+def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The element that index names along dim, at each place of index."""
+    return _table["gather_elements"](input, index, dim)
+
+
+def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """gather_elements under its older name."""
+    return _table["gather_elements"](x, index, dim)
+
+
+def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
+    """The slices along axis that index names."""
+    return _table["index_select"](input, index, axis)
+
+
+def index_fill(x: Tensor, axis: int, index: Any, value: Any) -> Tensor:
+    """x with value in the slices along axis that index names."""
+    return _table["index_fill"](x, index, value, axis)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """Indices of the elements that are not 0, one row each; as_tuple: one Tensor an axis."""
+    places = _table["nonzero"](input)
+    return tuple(places[:, i] for i in range(places.shape[1])) if as_tuple else places
+
+
+def unique(input: Tensor) -> tuple[Tensor, Tensor]:
+    """The different values in order, and where in them each element of input stands."""
+    values, places, _ = _table["unique"](input)
+    return values, places.reshape(input.shape)
+
+
+def scatter(input: Tensor, axis: int, index: Tensor, src: Any) -> Tensor:
+    """input with src at the places that index names along axis."""
+    if not isinstance(src, Tensor):
+        src = _table["full_like"](index, float(src), input.dtype)
+    return _table["tensor_scatter_elements"](input, index, src, axis)
+
+
+def _place(name: str, change: Callable, doc: str) -> Any:
+    def function(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        made = change(input_x, indices, updates)
+        _core.repoint(input_x, made)
+        return input_x
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc + " In place: the parameter shows the result, which is returned."
+    return function
+
+
+def _rows(reduction: str) -> Callable:
+    def change(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        return _table["index_set"](x, updates, [indices], None, reduction)
+
+    return change
+
+
+scatter_update = _place("scatter_update", _rows("none"), "Rows replaced.")
+scatter_add = _place("scatter_add", _rows("add"), "Rows added to.")
+scatter_nd_update = _place(
+    "scatter_nd_update", _table["tensor_scatter_update"], "Slices at index tuples replaced."
+)
+scatter_nd_add = _place(
+    "scatter_nd_add", _table["tensor_scatter_add"], "Slices at index tuples added to."
+)
+
+
+def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """Sums of the slices of input_x that carry the same segment number."""
+    rest = input_x.shape[segment_ids.ndim :]
+    zero = _table["zeros"]((num_segments, *rest), input_x.dtype)
+    rows = input_x.reshape((segment_ids.size, *rest))
+    return _table["index_set"](zero, rows, [segment_ids.reshape(-1)], None, "add")
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """input (N, C, spatial) resampled to ``size``, or to its sizes times ``scale_factor``.
+
+    mode: nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area.
+    """
+    n = input.ndim - 2
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate: give either size or scale_factor")
+    if size is not None:
+        sizes = (size,) * n if isinstance(size, int) else tuple(size)
+        return _table["interpolate"](input, sizes, mode, bool(align_corners))
+    one = isinstance(scale_factor, int | float)
+    factors = (scale_factor,) * n if one else tuple(scale_factor)
+    sizes = tuple(int(s * f) for s, f in zip(input.shape[2:], factors, strict=True))
+    scales = [0.0] * 3
+    if not recompute_scale_factor:
+        scales[3 - n :] = [float(f) for f in factors]
+    return _table["interpolate"](input, sizes, mode, bool(align_corners), *scales)
+
+
+# ---- norms and losses
+
+
+def l2_normalize(input_x: Tensor, axis: Any = 0, epsilon: float = 1e-4) -> Tensor:
+    """input over the root of its sum of squares along axis, which is kept above epsilon."""
+    squares = _table["sum"](input_x * input_x, axis, True)
+    return input_x * _table["rsqrt"](_table["maximum"](squares, epsilon))
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Cosine of the angle between the vectors along dim."""
+    product = (x1 * x2).sum(dim)
+    lengths = _table["norm"](x1, dim) * _table["norm"](x2, dim)
+    return product / _table["maximum"](lengths, eps)
+
+
+def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0) -> Any:
+    """x (a Tensor, or several) shrunk so that its norm over all is at most max_norm."""
+    many = [x] if isinstance(x, Tensor) else list(x)
+    norms = [_table["norm"](t, None, False, norm_type) for t in many]
+    total = _table["norm"](_table["stack"](norms), None, False, norm_type)
+    factor = _table["minimum"](max_norm / (total + 1e-6), 1.0)
+    made = [t * factor for t in many]
+    return made[0] if isinstance(x, Tensor) else type(x)(made)
+
+
+def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: Any = None) -> Any:
+    """Several tensors shrunk together so that their common norm is at most clip_norm."""
+    if clip_norm <= 0:
+        raise ValueError(f"clip_by_global_norm: clip_norm is {clip_norm}; it must be positive")
+    if use_norm is not None:
+        raise ValueError("clip_by_global_norm: use_norm must be None, the norm is computed")
+    squares = [_table["sum"](t * t) for t in x]
+    total = _table["sqrt"](addn(squares))
+    factor = clip_norm / _table["maximum"](total, clip_norm)
+    return tuple(t * factor for t in x)
+
+
+def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
+    """Softmax cross-entropy of each row of logits (N, C) with probabilities like logits."""
+    return _table["cross_entropy"](logits, labels, reduction="none")
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    logits: Tensor, labels: Tensor, is_grad: bool = False
+) -> Tensor:
+    """Mean softmax cross-entropy with class numbers; is_grad: its gradient instead."""
+    if not is_grad:
+        return _table["cross_entropy"](logits, labels)
+    from ..common.grad import grad
+
+    return grad(lambda x: _table["cross_entropy"](x, labels))(logits)
+
+
+def sigmoid_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
+    """Binary cross-entropy of sigmoid(logits), element by element."""
+    return _table["binary_cross_entropy_with_logits"](logits, labels, reduction="none")
+
+
+# ---- functional programs
+
+
+def constexpr(fn: Callable | None = None, **options: Any) -> Callable:
+    """Marks a function of constants; every function is one in eager mode."""
+    return (lambda f: f) if fn is None else fn
+
+
+class MultitypeFuncGraph:
+    """A function chosen by the kinds of its arguments: ``@graph.register("Tensor", "Number")``."""
+
+    _KINDS: dict[str, Callable[[Any], bool]] = {
+        "Tensor": lambda v: isinstance(v, Tensor),
+        "Number": lambda v: isinstance(v, int | float) and not isinstance(v, bool),
+        "Bool": lambda v: isinstance(v, bool),
+        "String": lambda v: isinstance(v, str),
+        "Tuple": lambda v: isinstance(v, tuple),
+        "List": lambda v: isinstance(v, list),
+        "None": lambda v: v is None,
+        "Function": callable,
+    }
+
+    def __init__(self, name: str, read_value: bool = False) -> None:
+        self.name = name
+        self._entries: list[tuple[tuple[str, ...], Callable]] = []
+
+    def register(self, *kinds: str) -> Callable[[Callable], Callable]:
+        """The function for arguments of these kinds."""
+        for kind in kinds:
+            if kind not in self._KINDS:
+                known = ", ".join(self._KINDS)
+                raise ValueError(f"register: kind {kind!r} is unknown; legal: {known}")
+
+        def keep(fn: Callable) -> Callable:
+            self._entries.append((kinds, fn))
+            return fn
+
+        return keep
+
+    def __call__(self, *args: Any) -> Any:
+        for kinds, fn in self._entries:
+            if len(kinds) == len(args) and all(
+                self._KINDS[k](a) for k, a in zip(kinds, args, strict=True)
+            ):
+                return fn(*args)
+        got = ", ".join(type(a).__name__ for a in args)
+        raise TypeError(f"{self.name}: no function is registered for ({got})")
+
+
+class HyperMap:
+    """``HyperMap()(fn, a, b)`` applies fn to the leaves of equally nested tuples and lists."""
+
+    def __init__(self, ops: Callable | None = None, reverse: bool = False) -> None:
+        self._fn = ops
+
+    def __call__(self, *args: Any) -> Any:
+        fn, values = (args[0], args[1:]) if self._fn is None else (self._fn, args)
+        return self._apply(fn, values)
+
+    def _apply(self, fn: Callable, values: tuple[Any, ...]) -> Any:
+        if not isinstance(values[0], tuple | list):
+            return fn(*values)
+        made = [self._apply(fn, v) for v in zip(*values, strict=True)]
+        return tuple(made) if isinstance(values[0], tuple) else made
+
+
+class Map(HyperMap):
+    """HyperMap of one level."""
+
+    def _apply(self, fn: Callable, values: tuple[Any, ...]) -> Any:
+        return tuple(fn(*v) for v in zip(*values, strict=True))
