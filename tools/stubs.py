@@ -14,7 +14,7 @@ import diptych
 from diptych import _core, ops
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "diptych"
-NOTE = '"""Written by tools/stubs.py."""\n\n'
+NOTE = '# ruff: noqa\n"""Written by tools/stubs.py."""\n\n'
 
 MODULES = ("composite", "function", "layers", "primitive", "random", "recurrent")
 KINDS = {
@@ -79,7 +79,8 @@ def ops_stub() -> str:
             and isinstance(getattr(ops, n), type)]
     lines = [NOTE + "from collections.abc import Sequence\nfrom typing import Any\n",
              "from .._core import Tensor, _DTypeLike, _Operand",
-             "from ..common.dtype import *"]
+             *(f"from .._core import {n} as {n}" for n in sorted(vars(_core))
+               if isinstance(vars(_core)[n], _core.dtype))]
     for module in MODULES:
         names = sorted(n for n, m in own.items() if m == module and n not in made)
         lines += [f"from .{module} import {n} as {n}" for n in names]
@@ -167,7 +168,7 @@ def operators() -> list[str]:
     for name in ("lt", "le", "gt", "ge"):
         lines.append(f"    def __{name}__(self, other: _Operand) -> Tensor: ...")
     for name in ("eq", "ne"):
-        lines.append(f"    def __{name}__(self, other: object) -> Tensor: ...  # type: ignore[override]")
+        lines.append(f"    def __{name}__(self, other: object) -> Tensor: ...  # type: ignore")
     for name in ("neg", "pos", "abs", "invert"):
         lines.append(f"    def __{name}__(self) -> Tensor: ...")
     for name, kind in (("bool", "bool"), ("int", "int"), ("float", "float"), ("index", "int"),

@@ -1,5 +1,7 @@
 """Diptych: deep learning with one op table and two modes. ``import diptych as ms``."""
 
+# ruff: noqa: E402, F401, F403, I001  the callbacks of C come first, everything here is exported
+
 from __future__ import annotations
 
 from . import _core
@@ -10,10 +12,10 @@ from .common import tensor as _tensor
 _core.set_callbacks({**_tensor.CALLBACKS, **_describe.CALLBACKS})
 _methods.install()
 
-from . import context, io, nn, ops, runtime  # noqa: E402
-from .common import dtype  # noqa: E402
-from .common.dtype import *  # noqa: E402, F403
-from .common.grad import (  # noqa: E402
+from . import context, io, nn, ops, runtime
+from .common import dtype
+from .common.dtype import *
+from .common.grad import (
     Function,
     GradOperation,
     enable_grad,
@@ -24,17 +26,17 @@ from .common.grad import (  # noqa: E402
     value_and_grad,
     vjp,
 )
-from .common.initializer import initializer  # noqa: E402
-from .common.parameter import Parameter, ParameterTuple  # noqa: E402
-from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor  # noqa: E402
-from .context import (  # noqa: E402
+from .common.initializer import initializer
+from .common.parameter import Parameter, ParameterTuple
+from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
+from .context import (
     GRAPH_MODE,
     PYNATIVE_MODE,
     ParallelMode,
     get_context,
     set_context,
 )
-from .runtime import (  # noqa: E402
+from .runtime import (
     get_rng_state,
     get_seed,
     manual_seed,

@@ -68,7 +68,7 @@ class MemoryUsage(dict):
 
 
 def memory_usage() -> MemoryUsage:
-    """allocated (live tensors), reserved (taken from the system), peak, limit (0: none), in bytes."""
+    """allocated (in live tensors), reserved (from the system), peak, limit (0: none), in bytes."""
     return MemoryUsage(_core.memory_stats())
 
 

@@ -247,7 +247,7 @@ def test_parameter_values():
     with pytest.raises(TypeError):
         w.name = 3
     with pytest.raises(RuntimeError, match="__init__"):
-        Parameter.__new__(Parameter).name
+        repr(Parameter.__new__(Parameter))
 
 
 def test_parameter_copies():

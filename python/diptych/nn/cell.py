@@ -1,8 +1,8 @@
 """Cell: the base of layers, networks, losses and optimisers.
 
 Parameters and child Cells are plain attributes, found by looking through the instance; nothing is
-registered, so reading and writing attributes costs what Python costs. The C base (python/ext/cell.c)
-runs ``construct`` on a call and counts attribute writes.
+registered, so reading and writing attributes costs what Python costs. The C base
+(python/ext/cell.c) runs ``construct`` on a call and counts attribute writes.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class Cell(_core.Cell):
     def cells_and_names(
         self, cells: set[int] | None = None, name_prefix: str = ""
     ) -> Iterator[tuple[str, Cell]]:
-        """(name, Cell) of this Cell and of everything below, parents first; ``cells``: ids to skip."""
+        """(name, Cell) of this Cell and all below, parents first; ``cells``: ids to skip."""
         seen = set() if cells is None else cells
         stack: list[tuple[str, Cell]] = [(name_prefix, self)]
         while stack:

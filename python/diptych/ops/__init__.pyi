@@ -1,10 +1,23 @@
+# ruff: noqa
 """Written by tools/stubs.py."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from .._core import Tensor, _DTypeLike, _Operand
-from ..common.dtype import *
+from .._core import bfloat16 as bfloat16
+from .._core import bool_ as bool_
+from .._core import float16 as float16
+from .._core import float32 as float32
+from .._core import float64 as float64
+from .._core import int16 as int16
+from .._core import int32 as int32
+from .._core import int64 as int64
+from .._core import int8 as int8
+from .._core import uint16 as uint16
+from .._core import uint32 as uint32
+from .._core import uint64 as uint64
+from .._core import uint8 as uint8
 from .composite import HyperMap as HyperMap
 from .composite import Map as Map
 from .composite import MultitypeFuncGraph as MultitypeFuncGraph
