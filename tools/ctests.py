@@ -35,7 +35,8 @@ def main() -> int:
     build, *arguments = sys.argv[1:]
     log = Path(build) / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    command = ["meson", "test", "-C", build, "--print-errorlogs", "--num-processes", "1", *arguments]
+    command = ["meson", "test", "-C", build, "--print-errorlogs", "--num-processes", "1",
+               *arguments]
     code = subprocess.run(command, check=False).returncode
     if not log.exists():
         print("meson test wrote no log: nothing ran", file=sys.stderr)

@@ -3,7 +3,7 @@
     headers.py [BUILD]
 
 Headers that are read once a compute type are compiled for f32.
-BUILD is a configured build folder whose generated headers are then found. The compiler is $CC, or cc.
+BUILD is a configured build folder whose generated headers are found too. $CC is used, or cc.
 """
 
 import os
@@ -13,7 +13,8 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ["-std=gnu17", "-DCT_f32", "-DCT=f32", "-DISA=base", "-fsyntax-only", "-fmax-errors=2", "-Wall", "-Wextra", "-Wshadow", "-Werror",
+FLAGS = ["-std=gnu17", "-DCT_f32", "-DCT=f32", "-DISA=base", "-fsyntax-only", "-fmax-errors=2",
+         "-Wall", "-Wextra", "-Wshadow", "-Werror",
          "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-unused-function", "-x", "c", "-"]
 
 

@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 CODE = {".c", ".h", ".def", ".inc"}
 
-ORDER = ["base", "tensor", "ops", "kernels", "graph", "eager", "passes", "plan", "jit", "run", "dist"]
+ORDER = ["base", "tensor", "ops", "kernels", "graph", "eager", "passes", "plan", "jit", "run",
+         "dist"]
 
 # Every folder sees those before it in ORDER, but for these rows: kernels and graph do not see each
 # other, io knows tensors only, the communicator needs nothing that computes, and the public calls

@@ -62,7 +62,8 @@ def body_end(text: str, start: int) -> tuple[int, int]:
             before = text[:i].rstrip()[-8:]
             control = bool(stack) and (before.endswith((")", ";", "{", "}", ":"))
                                        or re.search(r"\b(else|do)$", before) is not None)
-            literal = before.endswith(")") and re.search(r"[=,(?:]\s*\([^()]*\)$", text[:i].rstrip()[-60:])
+            literal = before.endswith(")") and re.search(
+                r"[=,(?:]\s*\([^()]*\)$", text[:i].rstrip()[-60:])
             stack.append(control and not literal)
             deepest = max(deepest, sum(stack))
         elif text[i] == "}":

@@ -3,12 +3,13 @@
 import ast
 from typing import Any
 
-import diptych as ms
 import numpy as np
 import pytest
 from cases import NAMES, NUMPY_DTYPES, Array, Case, read_cases, values_of
-from diptych import _core
 from reference import REFERENCES
+
+import diptych as ms
+from diptych import _core
 
 CASES = read_cases()
 MODES = ["eager"]

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import diptych as ms
 import numpy as np
 import pytest
+
+import diptych as ms
 from diptych import ops
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
