@@ -334,15 +334,6 @@ def cross_entropy(
     reduction: str = ...,
     label_smoothing: float = ...,
 ) -> Tensor: ...
-def cross_entropy_core(
-    input: _Operand,
-    target: _Operand,
-    weight: Tensor | None = ...,
-    ignore_index: int = ...,
-    reduction: str = ...,
-    label_smoothing: float = ...,
-    log_probs: bool = ...,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 def cummax(input: _Operand, axis: int) -> tuple[Tensor, Tensor]: ...
 def cummin(input: _Operand, axis: int) -> tuple[Tensor, Tensor]: ...
 def cumprod(
@@ -549,17 +540,6 @@ def nll_loss(
     reduction: str = ...,
     label_smoothing: float = ...,
 ) -> Tensor: ...
-def norm_rows(
-    input: _Operand,
-    weight: Tensor | None = ...,
-    bias: Tensor | None = ...,
-    *,
-    row: int,
-    channels: int = ...,
-    groups: int = ...,
-    centered: bool = ...,
-    eps: float = ...,
-) -> tuple[Tensor, Tensor, Tensor]: ...
 def not_equal(input: _Operand, other: _Operand) -> Tensor: ...
 def ones(size: int | Sequence[int], dtype: _DTypeLike = ...) -> Tensor: ...
 def ones_like(input: _Operand, dtype: _DTypeLike | None = ...) -> Tensor: ...
