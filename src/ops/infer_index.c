@@ -238,11 +238,16 @@ void grad_embedding(GradCtx *c) {
 
 Status infer_embedding_grad(const OpCall *c, TensorType *out) {
     const TensorType *g = c->in[0];
-    int64_t rows = ((const attrs_embedding_grad *)c->attrs)->rows;
+    const attrs_embedding_grad *a = c->attrs;
+    int64_t rows = a->rows, pad = a->padding_idx;
     TRY(index_check_dtype("embedding_grad", "input", c->in[1]));
-    if (g->rank != c->in[1]->rank + 1 || rows < 0)
-        return FAIL(VALUE, "embedding_grad: g has %d axes, input %d; rows %lld", g->rank,
-                    c->in[1]->rank, (long long)rows);
+    bool fits = g->rank == c->in[1]->rank + 1 && rows >= 0 && rows <= INT32_MAX * (int64_t)1024;
+    for (int i = 0; i < c->in[1]->rank && fits; i++) fits = g->dims[i] == c->in[1]->dims[i];
+    if (!fits || (pad != ATTR_NONE && (pad < -rows || pad >= rows)))
+        return FAIL(VALUE,
+                    "embedding_grad: g has %d axes, input %d; rows %lld, padding_idx %lld; g has "
+                    "input's sizes and one axis more",
+                    g->rank, c->in[1]->rank, (long long)rows, (long long)pad);
     *out = (TensorType){.dtype = g->dtype, .rank = 2, .dims = {rows, g->dims[g->rank - 1]}};
     return OK;
 }

@@ -69,15 +69,19 @@ static Status check_pad(const char *mode, int axis, int64_t n, int64_t pad) {
                 (long long)(replicate ? (n ? INT64_MAX : 0) : max_i64(most, 0)));
 }
 
-Status infer_pad(const OpCall *c, TensorType *out) {
+static bool is_pad_mode(const char *mode) {
     static const char *const modes[] = {"constant", "reflect", "symmetric", "replicate",
                                         "circular"};
+    for (size_t i = 0; i < COUNT_OF(modes); i++)
+        if (!strcmp(mode, modes[i])) return true;
+    return false;
+}
+
+Status infer_pad(const OpCall *c, TensorType *out) {
     const attrs_pad *a = c->attrs;
     const TensorType *x = c->in[0];
     int64_t before[MAX_RANK], after[MAX_RANK];
-    bool known = false;
-    for (size_t i = 0; i < COUNT_OF(modes); i++) known |= !strcmp(a->mode, modes[i]);
-    if (!known)
+    if (!is_pad_mode(a->mode))
         return FAIL(VALUE,
                     "pad: mode is '%s'; legal: constant, reflect, symmetric, replicate, circular",
                     a->mode);
@@ -123,10 +127,14 @@ Status infer_pad_grad(const OpCall *c, TensorType *out) {
     int axis;
     TRY(type_axis("pad_grad", a->axis, c->in[0]->rank, &axis));
     *out = *c->in[0];
-    out->dims[axis] -= a->before + a->after;
-    if (a->before < 0 || a->after < 0 || c->in[0]->rank == 0 || out->dims[axis] < 0)
-        return FAIL(VALUE, "pad_grad: axis %d has no %lld and %lld elements", axis,
-                    (long long)a->before, (long long)a->after);
+    int64_t n = out->rank ? out->dims[axis] : 0;
+    if (out->rank == 0 || a->before < 0 || a->after < 0 || a->before > n ||
+        a->after > n - a->before)
+        return FAIL(VALUE, "pad_grad: axis %d of size %lld has no %lld and %lld elements", axis,
+                    (long long)n, (long long)a->before, (long long)a->after);
+    if (!strcmp(a->mode, "constant") || !is_pad_mode(a->mode))
+        return FAIL(VALUE, "pad_grad: mode is '%s'; it must be one that repeats elements", a->mode);
+    out->dims[axis] = n - a->before - a->after;
     TRY(check_pad(a->mode, axis, out->dims[axis], a->before));
     return check_pad(a->mode, axis, out->dims[axis], a->after);
 }

@@ -31,8 +31,8 @@ enum { ALIGN = 64, HUGE = 1 << 21, DRIFT = 1 << 16 };
 /* Kept blocks may come to this much plus half of the peak before some go back to the system. */
 enum { KEEP = 1 << 28 };
 enum { NCLASSES = 8 * 62 };
-/* No machine has more; the address sanitizer ends the process when asked for 2^40 bytes. */
-static const size_t MOST = (size_t)1 << (PASS_THROUGH ? 39 : 47);
+/* No machine has more; the address sanitizer ends the process when asked for too much. */
+static const size_t MOST = (size_t)1 << (PASS_THROUGH ? 33 : 47);
 /* Patterns of DIPTYCH_DEBUG_MEM=1: fresh bytes are NaN in every float type. */
 enum { FRESH = 0xff, FREED = 0xfb };
 
