@@ -71,7 +71,8 @@ static PyObject *save_safetensors(PyObject *module, PyObject *args) {
     NamedTensor *items = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *items);
     bool good = items != NULL;
     Py_ssize_t at = 0, n = 0;
-    while (good && PyDict_Next(dict, &at, &name, &value)) good = take_item(name, value, &items[n++]);
+    while (good && PyDict_Next(dict, &at, &name, &value))
+        good = take_item(name, value, &items[n++]);
     Status status = OK;
     if (good) status = safetensors_save(PyBytes_AS_STRING(path), n, items);
     PyMem_Free(items);

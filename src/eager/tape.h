@@ -36,7 +36,8 @@ Status tape_record_custom(const char *name, CustomGrad custom, int nin, Tensor *
 GradLink *tape_leaf(void);
 GradLink *link_ref(GradLink *l);
 void link_unref(GradLink *l);
-/* Whose leaf it is (a Param; NULL: nobody's), borrowed: the owner takes itself away when it dies. */
+/* Whose leaf it is (a Param; NULL: nobody's), borrowed: the owner takes itself away when it dies.
+ */
 void link_set_owner(GradLink *l, void *owner);
 void *link_owner(const GradLink *l);
 bool link_is_leaf(const GradLink *l);

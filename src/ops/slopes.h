@@ -1,4 +1,5 @@
-/* Longer values and slopes of ewise.def, as macros over the same words so that every reading has them. */
+/* Longer values and slopes of ewise.def, as macros over the same words so that every reading has
+ * them. */
 #ifndef DIP_SLOPES_H
 #define DIP_SLOPES_H
 

@@ -39,7 +39,8 @@ def conv(x: Array, weight: Array, bias: Array | None = None, stride: tuple[int, 
     y = np.zeros((x.shape[0], weight.shape[0], *out))
     for place in itertools.product(*map(range, out)):
         window = x[(slice(None), slice(None), *(
-            slice(o * t, o * t + r, d) for o, t, r, d in zip(place, steps, reach, spread, strict=True)
+            slice(o * t, o * t + r, d)
+            for o, t, r, d in zip(place, steps, reach, spread, strict=True)
         ))]  # fmt: skip
         for g in range(groups):
             part, w = window[:, g * ci : (g + 1) * ci], weight[g * co : (g + 1) * co]
@@ -248,7 +249,7 @@ def rnn_layer(x: Array, h0: Array, w_ih: Array, w_hh: Array, b_ih: Array | None 
 
 
 def flash_attention(query: Array, key: Array, value: Array, attn_mask: Array | None = None,
-                    scale: float = 0.0, is_causal: bool = False) -> tuple[Array, Array]:  # fmt: skip
+                    scale: float = 0.0, is_causal: bool = False) -> tuple[Array, Array]: # fmt: skip
     times = query.shape[1] // key.shape[1]
     key, value = key.repeat(times, 1), value.repeat(times, 1)
     s = query @ key.swapaxes(2, 3) * (scale or query.shape[3] ** -0.5)
