@@ -38,22 +38,6 @@ static bool is_constant(const CasePlan *p, int input) {
     return false;
 }
 
-/* Results that only carry what the gradient needs: nothing flows back through them. */
-static const struct {
-    const char *op;
-    int first; /* this result and all after it */
-} byproducts[] = {
-    {"rnn_layer", 3},
-    {"norm_rows", 1},
-    {"cross_entropy_core", 1},
-};
-
-static bool is_byproduct(const Op *op, int output) {
-    for (size_t i = 0; i < COUNT_OF(byproducts); i++)
-        if (!strcmp(byproducts[i].op, op->name)) return output >= byproducts[i].first;
-    return false;
-}
-
 /* Ops whose gradient cannot be differentiated again, and why. */
 static const struct {
     const char *op, *why;
@@ -92,7 +76,7 @@ static double *weights_of(const Tensor *t, int output) {
 static double weighted(const Op *op, const CaseRun *r) {
     double sum = 0;
     for (int i = 0; i < r->nout; i++) {
-        if (!dtype_is_float(r->out[i]->type.dtype) || is_byproduct(op, i)) continue;
+        if (!dtype_is_float(r->out[i]->type.dtype) || case_is_byproduct(op, i)) continue;
         double *w = weights_of(r->out[i], i), *v = values_of(r->out[i]);
         for (int64_t k = 0; k < tensor_count(r->out[i]); k++) sum += w[k] * v[k];
         free(w), free(v);
@@ -116,7 +100,7 @@ static Status walk_back(const Op *op, const CaseRun *r, Layout seeds, bool creat
     GradLink *leaf[CASE_INPUTS];
     int nroots = 0, nleaves = 0, at[CASE_INPUTS];
     for (int i = 0; i < r->nout; i++) {
-        if (!r->out[i]->link || is_byproduct(op, i)) continue;
+        if (!r->out[i]->link || case_is_byproduct(op, i)) continue;
         double *w = weights_of(r->out[i], i);
         seed[nroots] = tensor_of(&r->out[i]->type, w, seeds);
         root[nroots++] = r->out[i];

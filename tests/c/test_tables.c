@@ -84,7 +84,7 @@ static void check_functions(const Op *op) {
     }
 }
 
-/* Optimiser steps: new weights, not a function to differentiate. */
+/* Optimiser steps make new weights: not functions to differentiate. */
 static bool is_update(const Op *op) {
     static const OpId updates[] = {
 #define OP(name, ...) OP_##name,
@@ -97,7 +97,7 @@ static bool is_update(const Op *op) {
 }
 
 /* Users see that an op has no gradient: visible rows without one say so by the nature of the op
- * (integers, truth values, positions, optimisers), in the doc, or in this list. */
+ * (integers, truth values, positions, draws, optimisers), in the doc, or in this list. */
 static const struct {
     const char *op, *why;
 } without_gradient[] = {
@@ -126,7 +126,8 @@ static bool gives_floats(const Op *op) {
 
 static void check_gradient(const Op *op) {
     demand(!op->grad || !op->expand || op->kind != K_EWISE, op, "two gradients");
-    if (op->hidden || is_update(op) || op_is_differentiable(op) || !gives_floats(op)) return;
+    if (op->hidden || op->kind == K_RANDOM || is_update(op)) return;
+    if (op_is_differentiable(op) || !gives_floats(op)) return;
     bool listed = strstr(op->doc, "o gradient") != NULL;
     for (size_t i = 0; i < COUNT_OF(without_gradient); i++)
         listed |= !strcmp(without_gradient[i].op, op->name);

@@ -24,6 +24,8 @@ NUMPY_DTYPES = {
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "f16": np.float64, "bf16": np.float64, "f32": np.float64, "f64": np.float64,
 }  # fmt: skip
+# What a reference gets for a dtype attribute; NumPy has no bfloat16.
+ATTRIBUTE_DTYPES = NUMPY_DTYPES | {"f16": np.float16, "bf16": np.float32, "f32": np.float32}
 NAMES = {
     "bool": "bool_", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import NAMES, NUMPY_DTYPES, Array, Case, read_cases, values_of
+from cases import ATTRIBUTE_DTYPES, NAMES, Array, Case, read_cases, values_of
 from reference import REFERENCES
 
 import diptych as ms
@@ -61,7 +61,7 @@ def attributes(case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
         value = parse(kinds[name], text)
         is_dtype = kinds[name] == "dtype" and value is not None
         ours[name] = getattr(ms, NAMES[short[value]]) if is_dtype else value
-        theirs[name] = np.dtype(NUMPY_DTYPES[short[value]]) if is_dtype else value
+        theirs[name] = np.dtype(ATTRIBUTE_DTYPES[short[value]]) if is_dtype else value
     return ours, theirs
 
 
