@@ -6,7 +6,6 @@ parallel training are kept for get_context and answered with a warning.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -124,6 +123,8 @@ _values: dict[str, Any] = {key: row[0] for key, row in _KEYS.items()}
 
 
 def _unknown(key: str) -> ValueError:
+    import difflib
+
     near = difflib.get_close_matches(key, _KEYS, 1)
     hint = f"; did you mean '{near[0]}'?" if near else f"; the keys are {', '.join(_KEYS)}"
     return ValueError(
