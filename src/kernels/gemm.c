@@ -25,6 +25,11 @@ typedef double T;
 typedef T V __attribute__((vector_size(VBYTES)));
 typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
 enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256 };
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 #define ALWAYS static inline __attribute__((always_inline))
 
 ALWAYS V load(const T *p) { return *(const U *)p; }
@@ -44,23 +49,23 @@ ALWAYS void tile(const int R, const Tile *t) {
     V acc[MR][2];
     const T *rows[(MR + 2) / 3], *b = t->b;
     int64_t ars = t->ars, acs = t->acs;
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
-#pragma GCC unroll 16
+    UNROLL
     for (int q = 0; q < (R + 2) / 3; q++) rows[q] = t->a + 3 * q * ars;
     for (int64_t p = t->k; p > 0; p--) {
         V b0 = load(b), b1 = load(b + VL);
         b += t->bstep;
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < R; i++) {
             T x = rows[i / 3][i % 3 * ars];
             acc[i][0] += x * b0;
             acc[i][1] += x * b1;
         }
-#pragma GCC unroll 16
+        UNROLL
         for (int q = 0; q < (R + 2) / 3; q++) rows[q] += acs;
     }
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < R; i++) {
         T *to = t->c + i * t->crs;
         store(to, t->accumulate ? load(to) + acc[i][0] : acc[i][0]);
@@ -119,19 +124,19 @@ static TileFn *const tiles[MR + 1] = {
 /* VL rows of VL elements, `from` apart, become columns: log2(VL) perfect shuffles. */
 static void transpose_block(const T *src, int64_t from, T *dst, int64_t to) {
     V v[VL], w[VL];
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < VL; i++) v[i] = load(src + i * from);
-#pragma GCC unroll 4
+    UNROLL
     for (int step = 1; step < VL; step *= 2) {
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < VL / 2; i++) {
             w[2 * i] = __builtin_shufflevector(v[i], v[i + VL / 2], LOW);
             w[2 * i + 1] = __builtin_shufflevector(v[i], v[i + VL / 2], HIGH);
         }
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < VL; i++) v[i] = w[i];
     }
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < VL; i++) store(dst + i * to, v[i]);
 }
 
