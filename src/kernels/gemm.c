@@ -25,6 +25,8 @@ typedef double T;
 typedef T V __attribute__((vector_size(VBYTES)));
 typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
 enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256 };
+/* Products with strided rows of a: so many inner steps and columns of b are packed at once. */
+enum { KT = 128, NT = 256 };
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -220,6 +222,34 @@ static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, 
     }
 }
 
+/* A block of rows of a, column by column: far strides cost more in address translation, once for
+ * every panel, than this copy does. */
+static void pack_rows(int64_t rows, int64_t k, const T *a, Tile *t, T *dst) {
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t r = 0; r < rows; r++) dst[p * MR + r] = a[r * t->ars + p * t->acs];
+    t->a = dst;
+    t->ars = 1;
+    t->acs = MR;
+}
+
+/* c's columns [j0, j0 + n) with inner steps [p0, p0 + k): b packed as a whole, a block by block. */
+static void run_part(const Gemm *g, int64_t j0, int64_t n, int64_t p0, int64_t k) {
+    T b[KT * NT] __attribute__((aligned(64))), a[KT * MR] __attribute__((aligned(64)));
+    pack(k, n, (const T *)g->b + p0 * g->brs + j0 * g->bcs, g->brs, g->bcs, b);
+    int64_t blocks = (g->m + MR - 1) / MR;
+    for (int64_t q = 0; q < blocks; q++) {
+        int64_t i = g->m * q / blocks, rows = g->m * (q + 1) / blocks - i;
+        Tile t = {.k = k, .ars = g->ars, .acs = g->acs, .bstep = NR, .crs = g->crs};
+        t.accumulate = g->accumulate || p0 > 0;
+        pack_rows(rows, k, (const T *)g->a + i * g->ars + p0 * g->acs, &t, a);
+        for (int64_t j = 0; j < n; j += NR) {
+            t.b = b + j * k;
+            t.c = (T *)g->c + i * g->crs + j0 + j;
+            rows_by_panel(rows, min_i64(NR, n - j), &t);
+        }
+    }
+}
+
 static void run(const Gemm *given) {
     Gemm g = *given;
     if (g.k == 0) return clear(&g);
@@ -231,6 +261,12 @@ static void run(const Gemm *given) {
     }
     if (g.m == 1 && g.acs == 1 && g.brs == 1)
         return dots(g.a, g.k, g.b, g.bcs, g.n, g.c, g.accumulate);
+    if (g.acs != 1 && g.m > MR && g.n > 2 * NR) {
+        for (int64_t j = 0; j < g.n; j += NT)
+            for (int64_t p = 0; p < g.k; p += KT)
+                run_part(&g, j, min_i64(NT, g.n - j), p, min_i64(KT, g.k - p));
+        return;
+    }
     T panel[KC * NR] __attribute__((aligned(64)));
     for (int64_t j = 0; j < g.n; j += NR) {
         int64_t cols = min_i64(NR, g.n - j);

@@ -91,36 +91,26 @@ enum { MAX_LEVELS = 48 }; /* a tree over 2^48 leaves */
         return b;                                                                                  \
     }
 
-/* Up to 8 rows of w columns, one after the other, into acc; c has a number a column. */
+/* n rows of w columns, one after the other, into acc; c has a number a column. */
 #define MAKE_COLUMNS(name, element, meeting)                                                       \
     LANES_UNUSED static void FN(columns, name)(int n, int64_t w, const V *const *rows,             \
                                                const V *cs, V *acc) {                              \
-        if (n == 8) {                                                                              \
-            const V *x0 = rows[0], *x1 = rows[1], *x2 = rows[2], *x3 = rows[3];                    \
-            const V *x4 = rows[4], *x5 = rows[5], *x6 = rows[6], *x7 = rows[7];                    \
-            EACH(j, w) {                                                                           \
-                V a = acc[j], c = cs[j], x, b;                                                     \
-                (void)c;                                                                           \
-                x = x0[j], b = element, a = meeting;                                               \
-                x = x1[j], b = element, a = meeting;                                               \
-                x = x2[j], b = element, a = meeting;                                               \
-                x = x3[j], b = element, a = meeting;                                               \
-                x = x4[j], b = element, a = meeting;                                               \
-                x = x5[j], b = element, a = meeting;                                               \
-                x = x6[j], b = element, a = meeting;                                               \
-                x = x7[j], b = element, a = meeting;                                               \
-                acc[j] = a;                                                                        \
-            }                                                                                      \
-            return;                                                                                \
+        int64_t j = 0;                                                                             \
+        for (; j + LANES <= w; j += LANES) {                                                       \
+            V t[LANES];                                                                            \
+            for (int l = 0; l < LANES; l++) t[l] = acc[j + l];                                     \
+            for (int k = 0; k < n; k++) EACH(l, LANES) {                                           \
+                    V x = rows[k][j + l], c = cs[j + l], a = t[l], b = element;                    \
+                    (void)c;                                                                       \
+                    t[l] = meeting;                                                                \
+                }                                                                                  \
+            for (int l = 0; l < LANES; l++) acc[j + l] = t[l];                                     \
         }                                                                                          \
-        for (int k = 0; k < n; k++) {                                                              \
-            const V *xs = rows[k];                                                                 \
-            EACH(j, w) {                                                                           \
-                V a = acc[j], c = cs[j], x = xs[j], b = element;                                   \
+        for (int k = 0; k < n; k++) EACH(l, w - j) {                                               \
+                V x = rows[k][j + l], c = cs[j + l], a = acc[j + l], b = element;                  \
                 (void)c;                                                                           \
-                acc[j] = meeting;                                                                  \
+                acc[j + l] = meeting;                                                              \
             }                                                                                      \
-        }                                                                                          \
     }
 
 #define MAKE_MEET(name, meeting)                                                                   \

@@ -82,6 +82,11 @@ static double weigh(const Loss *l, const char *x, int64_t r, double *dot) {
         sum = (1 - l->smoothing) * class_weight(l, y);
         *dot = sum * at_class(l, x, y);
         if (l->smoothing == 0) return sum;
+        if (l->s.inner == 1) {
+            int64_t n = l->s.classes;
+            *dot += c_share * (l->w ? l->loops->dot(n, l->w->data, x) : l->loops->sum(n, x));
+            return sum + c_share * l->weight_sum;
+        }
     } else if (l->s.inner == 1 && !l->w && l->smoothing == 0) {
         const char *q = row_at(l->target, r * l->s.classes);
         *dot = l->loops->dot(l->s.classes, q, x);
@@ -195,8 +200,14 @@ static void take_target(const Loss *l, int64_t r, double g, char *dx) {
             l->loops->store(dx, c * l->s.inner, at_class(l, dx, c) - t);
         }
     }
-    for (int64_t c = 0; share != 0 && c < n; c++)
-        l->loops->store(dx, c * l->s.inner, at_class(l, dx, c) - share * class_weight(l, c));
+    if (share == 0) return;
+    if (l->s.inner == 1 && l->w)
+        l->loops->axpy(n, -share, l->w->data, dx);
+    else if (l->s.inner == 1)
+        l->loops->affine(n, 1, -share, dx, dx);
+    else
+        for (int64_t c = 0; c < n; c++)
+            l->loops->store(dx, c * l->s.inner, at_class(l, dx, c) - share * class_weight(l, c));
 }
 
 static double target_sum(const Loss *l, int64_t r) {

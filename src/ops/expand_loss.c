@@ -65,21 +65,16 @@ static Ref distance(ExpandCtx *c) {
 }
 
 void expand_mse_loss(ExpandCtx *c) {
-    Ref off = b_sub(c->b, c->x[0], c->x[1]);
-    reduce(c, ((const attrs_mse_loss *)c->attrs)->reduction, b_op1(c->b, OP_square, NULL, off));
+    Ref loss = b_op2(c->b, OP_mse_core, NULL, c->x[0], c->x[1]);
+    reduce(c, ((const attrs_mse_loss *)c->attrs)->reduction, loss);
 }
 
 void expand_l1_loss(ExpandCtx *c) {
     reduce(c, ((const attrs_l1_loss *)c->attrs)->reduction, distance(c));
 }
 
-/* d^2 / 2 below the bend, bend (d - bend / 2) above. */
 static Ref bent(ExpandCtx *c, double bend) {
-    Builder *b = c->b;
-    Ref d = distance(c), at = number(c, bend), half = number(c, 0.5);
-    Ref square = b_mul(b, half, b_mul(b, d, d));
-    Ref line = b_mul(b, at, b_sub(b, d, number(c, bend / 2)));
-    return b_op3(b, OP_where, NULL, b_op2(b, OP_less, NULL, d, at), square, line);
+    return b_op3(c->b, OP_huber_core, NULL, c->x[0], c->x[1], number(c, bend));
 }
 
 void expand_huber_loss(ExpandCtx *c) {
@@ -89,8 +84,9 @@ void expand_huber_loss(ExpandCtx *c) {
 
 void expand_smooth_l1_loss(ExpandCtx *c) {
     const attrs_smooth_l1_loss *a = c->attrs;
-    Ref loss = a->beta > 0 ? b_div(c->b, bent(c, a->beta), number(c, a->beta)) : distance(c);
-    reduce(c, a->reduction, loss);
+    bool bends = a->beta > 0;
+    reduce(c, a->reduction, bends ? bent(c, a->beta) : distance(c));
+    if (bends && a->beta != 1) c->r[0] = b_div(c->b, c->r[0], number(c, a->beta));
 }
 
 static Ref weighted(ExpandCtx *c, Ref loss, int i) {
@@ -107,14 +103,11 @@ void expand_binary_cross_entropy(ExpandCtx *c) {
     reduce(c, ((const attrs_binary_cross_entropy *)c->attrs)->reduction, weighted(c, loss, 2));
 }
 
-/* -(w y log s(x) + (1 - y) log s(-x)), s the sigmoid. */
 void expand_binary_cross_entropy_with_logits(ExpandCtx *c) {
-    Builder *b = c->b;
-    Ref x = c->x[0], y = c->x[1];
-    Ref yes = weighted(c, b_mul(b, y, b_op1(b, OP_logsigmoid, NULL, x)), 3);
-    Ref no = b_mul(b, b_sub(b, number(c, 1), y), b_op1(b, OP_logsigmoid, NULL, b_neg(b, x)));
+    Ref pos_weight = c->nin > 3 && c->x[3] ? c->x[3] : number(c, 1);
+    Ref loss = b_op3(c->b, OP_bce_core, NULL, c->x[0], c->x[1], pos_weight);
     reduce(c, ((const attrs_binary_cross_entropy_with_logits *)c->attrs)->reduction,
-           weighted(c, b_neg(b, b_add(b, yes, no)), 2));
+           weighted(c, loss, 2));
 }
 
 /* y (log y - x); 0 where y is 0. log_target: y holds logarithms. */

@@ -192,9 +192,7 @@ def _order(row: Array, descending: bool) -> Array:
     return np.asarray(
         sorted(range(len(row)), key=values.__getitem__, reverse=False)
         if not descending
-        else sorted(
-            range(len(row)), key=lambda i: (values[i][0], values[i][1], -i), reverse=True
-        ),
+        else sorted(range(len(row)), key=lambda i: (values[i][0], values[i][1], -i), reverse=True),
         np.int64,
     )
 
