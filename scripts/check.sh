@@ -24,7 +24,7 @@ c_tests() {
 }
 
 check_gcc() {
-    build gcc --buildtype=debug
+    build gcc --buildtype=debugoptimized
     c_tests gcc
 }
 

@@ -19,9 +19,11 @@ static bool is_foreign(const CasePlan *p, const CaseRun *r) {
     return strstr(case_kernel(p, r), "dnn") != NULL;
 }
 
-/* Another layout may take another kernel, which adds up in another order; einsum chooses inside. */
+/* Another layout may take another kernel, which adds up in another order; einsum and the products
+ * choose inside. */
 static bool is_same_kernel(const CasePlan *p, const CaseRun *a, const CaseRun *b) {
-    return p->op->id != OP_einsum && !strcmp(case_kernel(p, a), case_kernel(p, b));
+    bool chooses_inside = p->op->id == OP_einsum || p->op->id == OP_matmul;
+    return !chooses_inside && !strcmp(case_kernel(p, a), case_kernel(p, b));
 }
 
 /* Sums over as many lanes as a register has: other bits with another instruction set. */
