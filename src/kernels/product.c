@@ -121,22 +121,45 @@ PLAIN(uint8_t, bool, to[j] | (x & y[j * g->bcs]))
 
 /* ---- the grid of tiles */
 
-enum { TILE_ROWS = 252, TILE_COLUMNS = 256 };
+/* Tiles are at most so large, a multiple of the kernels' blocks, and their number is a multiple of
+ * EVEN while there are few, so that 2, 4 or 8 threads have equal shares. */
+enum { TILE_ROWS = 252, TILE_COLUMNS = 256, COLUMN_STEP = 32, LEAST_ROWS = 28, EVEN = 8, FEW = 64 };
 
 typedef struct Grid {
     const Product *p;
     void (*run)(const Gemm *g);
     DType ct;
     int64_t rows, columns; /* tiles along m and n */
+    int64_t width;         /* columns of a tile */
 } Grid;
 
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void lay_grid(Grid *grid) {
+    const Product *p = grid->p;
+    grid->columns = divide_up(p->n, TILE_COLUMNS);
+    grid->width = divide_up(divide_up(p->n, max_i64(1, grid->columns)), COLUMN_STEP) * COLUMN_STEP;
+    grid->rows = divide_up(p->m, TILE_ROWS);
+    int64_t others = p->batches * grid->columns;
+    if (others == 0 || grid->rows * others >= FEW) return;
+    int64_t rows = grid->rows;
+    while (rows * others % EVEN) rows++;
+    if (p->m / rows >= LEAST_ROWS) grid->rows = rows;
+}
+
 static void start_with_bias(const Product *p, const Gemm *g, int64_t i0, int64_t j0, int64_t size) {
-    for (int64_t i = 0; i < g->m; i++)
+    for (int64_t i = 0; i < g->m; i++) {
+        char *row = (char *)g->c + i * g->crs * size;
+        if (p->bias && p->bias_step == 1) {
+            memcpy(row, p->bias + j0 * size, (size_t)(g->n * size));
+            continue;
+        }
         for (int64_t j = 0; j < g->n; j++) {
             const char *from =
                 p->bias ? p->bias + (j0 + j) * p->bias_step * size : p->row_bias + (i0 + i) * size;
-            memcpy((char *)g->c + (i * g->crs + j) * size, from, (size_t)size);
+            memcpy(row + j * size, from, (size_t)size);
         }
+    }
 }
 
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
@@ -145,10 +168,11 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
     int64_t size = dtype_size(grid->ct), xo, yo;
     for (int64_t t = begin; t < end; t++) {
         int64_t batch = t / (grid->rows * grid->columns), tile = t % (grid->rows * grid->columns);
-        int64_t i = tile / grid->columns * TILE_ROWS, j = tile % grid->columns * TILE_COLUMNS;
+        int64_t row = tile / grid->columns, j = tile % grid->columns * grid->width;
+        int64_t i = p->m * row / grid->rows;
         product_batch(p, batch, &xo, &yo);
         Gemm g = {.k = p->k};
-        g.m = min_i64(TILE_ROWS, p->m - i), g.n = min_i64(TILE_COLUMNS, p->n - j);
+        g.m = p->m * (row + 1) / grid->rows - i, g.n = min_i64(grid->width, p->n - j);
         g.a = p->x + (xo + i * p->xm) * size, g.ars = p->xm, g.acs = p->xk;
         g.b = p->y + (yo + j * p->yn) * size, g.brs = p->yk, g.bcs = p->yn;
         g.c = p->out + ((batch * p->m + i) * p->n + j) * size, g.crs = p->n;
@@ -167,9 +191,9 @@ void product_run(const Product *p, DType ct) {
     case DT_i32: grid.run = plain_i32; break;
     default: grid.run = plain_i64;
     }
-    grid.rows = (p->m + TILE_ROWS - 1) / TILE_ROWS;
-    grid.columns = (p->n + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    int64_t work = min_i64(TILE_ROWS, p->m) * min_i64(TILE_COLUMNS, p->n) * (p->k + 1);
+    lay_grid(&grid);
+    if (grid.rows == 0 || grid.columns == 0) return;
+    int64_t work = divide_up(p->m, grid.rows) * min_i64(grid.width, p->n) * (p->k + 1);
     int64_t grain = max_i64(1, ((int64_t)1 << 18) / max_i64(1, work));
     parallel_for(p->batches * grid.rows * grid.columns, grain, run_tiles, &grid);
 }

@@ -255,6 +255,13 @@ static void run_cell_grads(const Rnn *v, CellBlock *b) {
     }
 }
 
+static void add_numbers(const Rnn *v, char *to, const char *from, int64_t n) {
+    if (v->d == DT_f32)
+        for (int64_t i = 0; i < n; i++) ((float *)to)[i] += ((const float *)from)[i];
+    else
+        for (int64_t i = 0; i < n; i++) ((double *)to)[i] += ((const double *)from)[i];
+}
+
 /* dstate = gy + what passed the later step + its gates' gradients times w_hh. */
 static void sum_dstate(const Rnn *v, int64_t k, int64_t u, int64_t n) {
     bool is_first = v->step < 0; /* before the first step: the gradient of h0 */
@@ -263,9 +270,7 @@ static void sum_dstate(const Rnn *v, int64_t k, int64_t u, int64_t n) {
         int64_t own = (row * v->s.h + u) * v->size;
         memcpy(v->dstate + own, v->pass + own, (size_t)(n * v->size));
         if (!gy || !is_alive(v, row)) continue;
-        for (int64_t i = 0; i < n; i++)
-            set_number(v, v->dstate + own, i,
-                       number(v, v->dstate + own, i) + number(v, gy + own, i));
+        add_numbers(v, v->dstate + own, gy + own, n);
     }
     if (v->step + 1 >= v->s.steps) return;
     Gemm g = {.m = v->s.n, .n = n, .k = v->width, .ars = v->width, .acs = 1, .accumulate = true};
