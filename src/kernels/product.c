@@ -141,7 +141,7 @@ static void lay_grid(Grid *grid) {
     grid->width = divide_up(divide_up(p->n, max_i64(1, grid->columns)), COLUMN_STEP) * COLUMN_STEP;
     grid->rows = divide_up(p->m, TILE_ROWS);
     int64_t others = p->batches * grid->columns;
-    if (others == 0 || grid->rows * others >= FEW) return;
+    if (grid->rows * others == 0 || grid->rows * others >= FEW) return;
     int64_t rows = grid->rows;
     while (rows * others % EVEN) rows++;
     if (p->m / rows >= LEAST_ROWS) grid->rows = rows;
