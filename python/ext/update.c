@@ -2,7 +2,8 @@
  *
  * In: the name of an update op, the parameters, their states (a sequence of Parameters for each
  * state input), the gradients, the numbers after them, and attributes as keywords. Each parameter
- * and its states get new values, in place where nobody else holds them. */
+ * and its states get new values, in place where nobody else holds them; or, when anything fails,
+ * none does. */
 #include "core.h"
 
 enum { MAX_ATTRS = 128 };
@@ -13,7 +14,7 @@ typedef struct Step {
     PyObject *params, *states, *grads; /* fast sequences, owned */
     PyObject *state[PARAM_STATES_MAX]; /* fast sequences, owned */
     int nstate, nnumbers;
-    Tensor *numbers[PARAM_REST_MAX];
+    Tensor *numbers[PARAM_NUMBERS_MAX];
 } Step;
 
 static void step_done(Step *s) {
@@ -80,7 +81,7 @@ static bool take_lists(Step *s, PyObject *const *args) {
 }
 
 static bool take_numbers(Step *s, PyObject *tuple) {
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) >= PARAM_REST_MAX)
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > PARAM_NUMBERS_MAX)
         return bad(s, "the numbers must be a short tuple", 0);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
@@ -102,23 +103,43 @@ static bool take_attrs(Step *s, PyObject *const *values, PyObject *names) {
     return true;
 }
 
-/* The states' values are lent to the step and come back, new or (on failure) old. */
-static bool update_one(Step *s, Py_ssize_t i) {
-    PyObject *g = PySequence_Fast_GET_ITEM(s->grads, i);
-    if (g == Py_None) return true;
-    ParameterObject *p = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i));
-    ParameterObject *holders[PARAM_STATES_MAX];
-    Tensor *state[PARAM_STATES_MAX], *rest[PARAM_REST_MAX];
-    for (int k = 0; k < s->nstate; k++) {
-        holders[k] = PARAMETER(PySequence_Fast_GET_ITEM(s->state[k], i));
-        state[k] = holders[k]->param->value;
+static ParameterObject *state_at(const Step *s, int k, Py_ssize_t i) {
+    return PARAMETER(PySequence_Fast_GET_ITEM(s->state[k], i));
+}
+
+/* The parameters that have a gradient; returns their number. */
+static int list_updates(const Step *s, Py_ssize_t count, ParamUpdate *updates) {
+    int n = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *g = PySequence_Fast_GET_ITEM(s->grads, i);
+        if (g == Py_None) continue;
+        ParamUpdate *u = &updates[n++];
+        u->param = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i))->param;
+        u->grad = TENSOR(g)->t;
+        for (int k = 0; k < s->nstate; k++) u->state[k] = &state_at(s, k, i)->param->value;
     }
-    rest[0] = TENSOR(g)->t;
-    for (int k = 0; k < s->nnumbers; k++) rest[1 + k] = s->numbers[k];
-    ParamUpdate u = {s->op, s->attrs, s->nstate, state, 1 + s->nnumbers, rest};
-    Status status = param_update(p->param, &u);
-    p->base.t = p->param->value;
-    for (int k = 0; k < s->nstate; k++) holders[k]->base.t = holders[k]->param->value = state[k];
+    return n;
+}
+
+/* The objects show the values that their Params have now. */
+static void show_results(const Step *s, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        ParameterObject *p = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i));
+        p->base.t = p->param->value;
+        for (int k = 0; k < s->nstate; k++)
+            state_at(s, k, i)->base.t = state_at(s, k, i)->param->value;
+    }
+}
+
+static bool update_all(const Step *s) {
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(s->params);
+    ParamUpdate *updates = PyMem_Calloc((size_t)count + 1, sizeof *updates);
+    if (!updates) return PyErr_NoMemory() != NULL;
+    int n = list_updates(s, count, updates);
+    UpdateRule rule = {s->op, s->attrs, s->nstate, s->nnumbers, s->numbers};
+    Status status = params_update(&rule, n, updates);
+    show_results(s, count);
+    PyMem_Free(updates);
     return status == OK || raise_status(status);
 }
 
@@ -135,10 +156,8 @@ PyObject *core_update_params(PyObject *module, PyObject *const *args, Py_ssize_t
                             "name of an optimiser step");
         return NULL;
     }
-    bool good =
-        take_lists(&s, args) && take_numbers(&s, args[4]) && take_attrs(&s, args + n, names);
-    Py_ssize_t count = good ? PySequence_Fast_GET_SIZE(s.params) : 0;
-    for (Py_ssize_t i = 0; i < count && good; i++) good = update_one(&s, i);
+    bool good = take_lists(&s, args) && take_numbers(&s, args[4]) &&
+                take_attrs(&s, args + n, names) && update_all(&s);
     step_done(&s);
     if (!good) return NULL;
     Py_RETURN_NONE;

@@ -28,6 +28,8 @@ typedef struct Run {
     Buf *inbufs, *outbufs;
     TensorType *outtypes;
     Tensor **out;
+    KernelArgs args;
+    const Kernel *kernel;
     Tensor *few_in[FEW];
     const TensorType *few_types[FEW];
     Buf few_bufs[2 * FEW];
@@ -129,7 +131,9 @@ static Status run_prepared(const Kernel *k, KernelArgs *a) {
     return status;
 }
 
-static Status run_kernel(const Kernel *k, KernelArgs *a) {
+static Status run_kernel(Run *r) {
+    const Kernel *k = r->kernel;
+    KernelArgs *a = &r->args;
     bool release = long_run.begin && kernel_cost(a) >= LONG_RUN;
     void *state = release ? long_run.begin() : NULL;
     Status status = OK;
@@ -147,11 +151,18 @@ static void tensor_set_last(Tensor *t) {
     t->dense = type_strides_dense(&t->type, t->strides);
 }
 
-/* Outputs of update ops take over the bytes of inputs that nobody else sees. */
-static Status make_outputs(Run *r, const Kernel *k, const KernelArgs *a, bool in_place) {
+static void drop_outputs(Run *r) {
+    for (int i = 0; i < r->nout; i++) tensor_unref(r->out[i]);
+}
+
+/* Results of update ops take over the bytes of inputs that have no more than `holders` references
+ * (0: all results are fresh). */
+static Status make_outputs(Run *r, int holders) {
+    const Kernel *k = r->kernel;
+    bool in_place = holders && k->flags & UPDATES_IN_PLACE;
     for (int i = 0; i < r->nout; i++) {
         Tensor *x = in_place && i < r->nin ? r->in[i] : NULL;
-        bool reuse = x && tensor_is_exclusive(x) && x->dense && !x->storage->read_only &&
+        bool reuse = x && tensor_is_exclusive(x, holders) && x->dense && !x->storage->read_only &&
                      type_equal(&x->type, &r->outtypes[i]);
         Status s = OK;
         if (reuse)
@@ -162,29 +173,34 @@ static Status make_outputs(Run *r, const Kernel *k, const KernelArgs *a, bool in
             while (i--) tensor_unref(r->out[i]);
             return s;
         }
-        if (k->flags & (CHANNELS_LAST | KEEPS_LAYOUT) && layout_wants_last(k, a, i))
+        if (k->flags & (CHANNELS_LAST | KEEPS_LAYOUT) && layout_wants_last(k, &r->args, i))
             tensor_set_last(r->out[i]);
         r->outbufs[i] = buf_of(r->out[i]);
     }
     return OK;
 }
 
-static Status run_now(Run *r, bool update) {
-    KernelArgs a = {.op = r->op, .attrs = r->attrs, .nin = r->nin, .nout = r->nout};
-    a.in = r->inbufs;
-    a.out = r->outbufs;
+/* All that comes before the kernel: which one, its inputs, checks of their values, its results. */
+static Status get_ready(Run *r, int holders) {
+    KernelArgs *a = &r->args;
+    *a = (KernelArgs){.op = r->op, .attrs = r->attrs, .nin = r->nin, .nout = r->nout};
+    a->in = r->inbufs;
+    a->out = r->outbufs;
     for (int i = 0; i < r->nin; i++) r->inbufs[i] = buf_of(r->in[i]);
     for (int i = 0; i < r->nout; i++) r->outbufs[i] = (Buf){.type = &r->outtypes[i], .dense = true};
-    const Kernel *k;
-    TRY(kernel_choose(&a, &k));
-    if (!(k->flags & TAKES_STRIDES)) TRY(make_dense(r));
+    TRY(kernel_choose(a, &r->kernel));
+    if (!(r->kernel->flags & TAKES_STRIDES)) TRY(make_dense(r));
     CheckFn check = kernel_check(r->op->id);
-    if (check) TRY(check(&a));
+    if (check) TRY(check(a));
     MeasureFn measure = kernel_measure(r->op->id);
-    if (measure) TRY(measure(&a, r->outtypes));
-    TRY(make_outputs(r, k, &a, update && k->flags & UPDATES_IN_PLACE));
-    Status status = run_kernel(k, &a);
-    for (int i = 0; status != OK && i < r->nout; i++) tensor_unref(r->out[i]);
+    if (measure) TRY(measure(a, r->outtypes));
+    return make_outputs(r, holders);
+}
+
+static Status run_now(Run *r) {
+    TRY(get_ready(r, 0));
+    Status status = run_kernel(r);
+    if (status != OK) drop_outputs(r);
     return status;
 }
 
@@ -276,10 +292,10 @@ static Status run_steps(Run *r) {
     if (r->op->kind == K_MAP)
         TRY(run_view(r));
     else
-        TRY(run_now(r, false));
+        TRY(run_now(r));
     if (!wants) return OK;
     Status status = tape_record(r->op, r->attrs, r->nin, r->in, r->nout, r->out);
-    for (int i = 0; status != OK && i < r->nout; i++) tensor_unref(r->out[i]);
+    if (status != OK) drop_outputs(r);
     return status;
 }
 
@@ -300,19 +316,44 @@ Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Ten
     return status;
 }
 
-Status dispatch_update(const Op *op, const void *attrs, int nin, Tensor **take, Tensor **out) {
-    Run r;
-    run_init(&r, op, attrs, nin, op->nout);
-    r.out = out;
-    memcpy(r.in, take, (size_t)nin * sizeof *take);
-    Status status = check_arity(op, nin, take);
-    if (status == OK) status = infer_types(&r);
-    if (status == OK) status = run_now(&r, true);
-    if (status != OK) {
-        memcpy(take, r.in, (size_t)nin * sizeof *take);
-        r.nin = 0;
+/* ---- updates */
+
+enum { OURS_AND_THE_CALLERS = 2 }; /* references to an input that nobody else holds */
+
+static void start_update(Run *r, const UpdateCalls *u, int call) {
+    run_init(r, u->op, u->attrs, u->nin, u->op->nout);
+    r->out = u->out + (ptrdiff_t)call * u->op->nout;
+    for (int i = 0; i < u->nin; i++) {
+        Tensor *t = u->in[(ptrdiff_t)call * u->nin + i];
+        r->in[i] = t ? tensor_ref(t) : NULL;
     }
-    run_done(&r);
+}
+
+static Status ready_update(Run *r) {
+    TRY(check_arity(r->op, r->nin, r->in));
+    TRY(infer_types(r));
+    TRY(get_ready(r, OURS_AND_THE_CALLERS));
+    if (!r->kernel->prepare) return OK;
+    drop_outputs(r);
+    return FAIL(INTERNAL, "%s: a kernel that prepares may fail while it runs", r->op->name);
+}
+
+Status dispatch_updates(UpdateCalls *u) {
+    size_t nbytes = (size_t)u->n * sizeof(Run);
+    Run *runs = pool_small(nbytes);
+    Status status = OK;
+    int ready = 0;
+    for (int i = 0; i < u->n; i++) start_update(&runs[i], u, i);
+    while (ready < u->n && (status = ready_update(&runs[ready])) == OK) ready++;
+    u->failed = ready;
+    for (int i = 0; i < ready; i++) {
+        if (status == OK)
+            run_kernel(&runs[i]);
+        else
+            drop_outputs(&runs[i]);
+    }
+    for (int i = 0; i < u->n; i++) run_done(&runs[i]);
+    pool_small_free(runs, nbytes);
     return status;
 }
 

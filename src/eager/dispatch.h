@@ -9,10 +9,18 @@
  * Converts inputs by the row's dtype rule, records on the tape if a gradient is wanted. */
 Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
 
-/* Like dispatch, for update ops: an input whose bytes nobody else sees gives them to the result.
- * Inputs are consumed; on failure they are back in `take` (perhaps as dense copies of themselves).
- * Nothing is recorded. */
-Status dispatch_update(const Op *op, const void *attrs, int nin, Tensor **take, Tensor **out);
+/* Calls of an update op, all or none: whatever can fail is done for all of them before the first
+ * kernel runs. An input to which the caller has the only reference gives its bytes to the result
+ * that takes its place. Nothing is recorded. */
+typedef struct UpdateCalls {
+    const Op *op;
+    const void *attrs;
+    int n, nin;        /* calls; inputs of each */
+    Tensor *const *in; /* n x nin, borrowed */
+    Tensor **out;      /* n x op->nout new references */
+    int failed;        /* set on failure: the call that could not be made */
+} UpdateCalls;
+Status dispatch_updates(UpdateCalls *u);
 
 /* Number of results that dispatch will write for these inputs. */
 int dispatch_nout(const Op *op, const void *attrs, int nin, Tensor *const *in);

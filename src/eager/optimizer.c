@@ -31,11 +31,16 @@ static Status no_number(const Optimizer *o, const char *name) {
     return FAIL(VALUE, "optimizer %s has no number '%s'; it has %s", o->op->name, name, known);
 }
 
+static Status new_number(const Optimizer *o, double value, Tensor **out) {
+    TRY(tensor_new(&(TensorType){.dtype = DT_f64}, o->op->name, out));
+    memcpy((*out)->data, &value, sizeof value);
+    return OK;
+}
+
 /* A fresh tensor each time: a recorded step may hold the old one. */
 static Status put_number(Optimizer *o, int i, double value) {
     Tensor *t;
-    TRY(tensor_new(&(TensorType){.dtype = DT_f64}, o->op->name, &t));
-    memcpy(t->data, &value, sizeof value);
+    TRY(new_number(o, value, &t));
     tensor_unref(o->numbers[i]);
     o->numbers[i] = t;
     return OK;
@@ -199,18 +204,33 @@ static Status check_grads(const Optimizer *o, Tensor *const *grads) {
     return OK;
 }
 
-Status optimizer_apply(Optimizer *o, Tensor *const *grads) {
-    TRY(check_grads(o, grads));
-    Tensor *rest[PARAM_REST_MAX];
-    memcpy(rest + 1, o->numbers, (size_t)o->nnumbers * sizeof *rest);
+/* The parameters that have a gradient, all or none. */
+static Status update_all(Optimizer *o, Tensor *const *grads) {
+    ParamUpdate *updates = calloc((size_t)o->nparams + 1, sizeof *updates);
+    if (!updates) abort(); /* bookkeeping */
+    int n = 0;
     for (int i = 0; i < o->nparams; i++) {
         if (!grads[i]) continue;
-        rest[0] = grads[i];
-        ParamUpdate u = {o->op,           o->attrs, o->nstate, &o->states[i * o->nstate],
-                         1 + o->nnumbers, rest};
-        TRY(param_update(o->params[i], &u));
+        ParamUpdate *u = &updates[n++];
+        u->param = o->params[i];
+        u->grad = grads[i];
+        for (int k = 0; k < o->nstate; k++) u->state[k] = &o->states[i * o->nstate + k];
     }
-    return o->step < 0 ? OK : put_number(o, o->step, number_value(o, o->step) + 1);
+    UpdateRule rule = {o->op, o->attrs, o->nstate, o->nnumbers, o->numbers};
+    Status status = params_update(&rule, n, updates);
+    free(updates);
+    return status;
+}
+
+Status optimizer_apply(Optimizer *o, Tensor *const *grads) {
+    TRY(check_grads(o, grads));
+    AUTO_TENSOR next = NULL;
+    if (o->step >= 0) TRY(new_number(o, number_value(o, o->step) + 1, &next));
+    TRY(update_all(o, grads));
+    if (!next) return OK;
+    tensor_unref(o->numbers[o->step]);
+    o->numbers[o->step] = tensor_keep(&next);
+    return OK;
 }
 
 Status optimizer_step(Optimizer *o) {

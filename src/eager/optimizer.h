@@ -11,11 +11,11 @@ typedef struct dip_Optimizer Optimizer;
 struct dip_Optimizer {
     const Op *op;
     int nparams, nstate, nnumbers;
-    Param **params;                      /* owned references */
-    Tensor **states;                     /* nparams x nstate, owned */
-    SigInput inputs[16];                 /* of the op's signature */
-    Tensor *numbers[PARAM_REST_MAX - 1]; /* 0-d float64, owned */
-    int step;                            /* which number is the step; -1: none */
+    Param **params;                     /* owned references */
+    Tensor **states;                    /* nparams x nstate, owned */
+    SigInput inputs[16];                /* of the op's signature */
+    Tensor *numbers[PARAM_NUMBERS_MAX]; /* 0-d float64, owned */
+    int step;                           /* which number is the step; -1: none */
     void *attrs;
 };
 
@@ -28,7 +28,7 @@ static inline const char *optimizer_state_name(const Optimizer *o, int k) {
     return o->inputs[1 + k].name;
 }
 
-/* One step with grads[nparams]; NULL leaves that parameter. All gradients are checked first. */
+/* One step with grads[nparams]; NULL leaves that parameter. When it fails nothing has changed. */
 Status optimizer_apply(Optimizer *o, Tensor *const *grads);
 /* One step with the gradients that the parameters hold, which are then dropped. */
 Status optimizer_step(Optimizer *o);

@@ -103,28 +103,36 @@ Status param_add_grad(Param *p, Tensor *g) {
 
 /* ---- steps */
 
-/* The call's inputs are handed over, so that value and state are exclusive while it runs. */
-Status param_update(Param *p, const ParamUpdate *u) {
-    Tensor *in[1 + PARAM_STATES_MAX + PARAM_REST_MAX], *out[1 + PARAM_STATES_MAX];
-    int nin = 1 + u->nstate + u->nrest;
-    in[0] = p->value;
-    memcpy(in + 1, u->state, (size_t)u->nstate * sizeof *in);
-    for (int i = 0; i < u->nrest; i++)
-        in[1 + u->nstate + i] = u->rest[i] ? tensor_ref(u->rest[i]) : NULL;
-    bool was = tape_set(false);
-    Status status = dispatch_update(u->op, u->attrs, nin, in, out);
-    tape_set(was);
-    if (status != OK) { /* the inputs came back */
-        for (int i = 0; i < u->nrest; i++) tensor_unref(in[1 + u->nstate + i]);
-        p->value = in[0];
-        memcpy(u->state, in + 1, (size_t)u->nstate * sizeof *in);
-        error_prefix("parameter '%s': ", p->name);
-        return status;
+static void list_inputs(const UpdateRule *rule, const ParamUpdate *u, Tensor **in) {
+    in[0] = u->param->value;
+    for (int k = 0; k < rule->nstate; k++) in[1 + k] = *u->state[k];
+    in[1 + rule->nstate] = u->grad;
+    memcpy(in + 2 + rule->nstate, rule->numbers, (size_t)rule->nnumbers * sizeof *in);
+}
+
+static void take_results(const UpdateRule *rule, const ParamUpdate *u, Tensor **out) {
+    take_value(u->param, out[0]);
+    for (int k = 0; k < rule->nstate; k++) {
+        tensor_unref(*u->state[k]);
+        *u->state[k] = out[1 + k];
     }
-    p->value = NULL;
-    take_value(p, out[0]);
-    memcpy(u->state, out + 1, (size_t)u->nstate * sizeof *out);
-    return OK;
+}
+
+Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
+    int nin = 2 + rule->nstate + rule->nnumbers, nout = 1 + rule->nstate;
+    Tensor **in = calloc((size_t)n * (size_t)(nin + nout) + 1, sizeof *in);
+    if (!in) abort(); /* bookkeeping: the pool_small policy */
+    Tensor **out = in + (ptrdiff_t)n * nin;
+    for (int i = 0; i < n; i++) list_inputs(rule, &updates[i], in + (ptrdiff_t)i * nin);
+    UpdateCalls calls = {rule->op, rule->attrs, n, nin, in, out, 0};
+    bool was = tape_set(false);
+    Status status = dispatch_updates(&calls);
+    tape_set(was);
+    for (int i = 0; i < n && status == OK; i++)
+        take_results(rule, &updates[i], out + (ptrdiff_t)i * nout);
+    if (status != OK) error_prefix("parameter '%s': ", updates[calls.failed].param->name);
+    free(in);
+    return status;
 }
 
 /* ---- gradients of all parameters behind a value */

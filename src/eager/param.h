@@ -42,18 +42,22 @@ Status param_add_grad(Param *p, Tensor *g);
 /* grad = g (NULL: none). */
 Status param_set_grad(Param *p, Tensor *g);
 
-/* One optimiser step: op(value, state[nstate], rest[nrest]) gives the new value and the new states,
- * which replace the old ones in *p and state[]. On failure everything is as before. */
-enum { PARAM_STATES_MAX = 4, PARAM_REST_MAX = 8 };
-typedef struct ParamUpdate {
+/* An optimiser's rule: op(value, states, gradient, numbers) gives the new value and states. */
+enum { PARAM_STATES_MAX = 4, PARAM_NUMBERS_MAX = 7 };
+typedef struct UpdateRule {
     const Op *op;
     const void *attrs;
-    int nstate;
-    Tensor **state; /* owned by the caller, like the results */
-    int nrest;
-    Tensor *const *rest; /* gradient and numbers */
+    int nstate, nnumbers;
+    Tensor *const *numbers;
+} UpdateRule;
+typedef struct ParamUpdate {
+    Param *param;
+    Tensor *grad;
+    Tensor **state[PARAM_STATES_MAX]; /* [nstate]: where each state is kept, an owned reference */
 } ParamUpdate;
-Status param_update(Param *p, const ParamUpdate *u);
+/* One step of n parameters. On failure, out of memory included, every value and state is as
+ * before. */
+Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates);
 
 /* The gradients of `root`, seeded with `seed` (NULL: ones), added to the grad of every Param that
  * it depends on and that requires one. `keep`: the tape may be walked again. */

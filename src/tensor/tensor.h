@@ -51,9 +51,10 @@ static inline int64_t tensor_count(const Tensor *t) { return type_count(&t->type
 static inline int64_t tensor_nbytes(const Tensor *t) {
     return tensor_count(t) * dtype_size(t->type.dtype);
 }
-/* True when the one owner of this value may write into its bytes. */
-static inline bool tensor_is_exclusive(const Tensor *t) {
-    return atomic_load_explicit(&t->refs, memory_order_acquire) == 1 &&
+/* True when nothing but `holders` references to this handle leads to its bytes: whoever has them
+ * all may write there. */
+static inline bool tensor_is_exclusive(const Tensor *t, int holders) {
+    return atomic_load_explicit(&t->refs, memory_order_acquire) == holders &&
            !storage_is_shared(t->storage);
 }
 

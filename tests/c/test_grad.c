@@ -352,6 +352,46 @@ static void test_memory_is_flat(void) {
 
 /* ---- optimisers */
 
+/* Two large parameters, their gradients and an Adam over them, after one step. */
+typedef struct Pair {
+    dip_Param *p[2];
+    dip_Tensor *g[2];
+    dip_Optimizer *o;
+} Pair;
+
+static Pair pair_new(void) {
+    enum { SIDE = 300 };
+    Pair s = {{parameter("w1", matrix(SIDE, SIDE, 1)), parameter("w2", matrix(SIDE, SIDE, 2))},
+              {matrix(SIDE, SIDE, 3), matrix(SIDE, SIDE, 4)},
+              NULL};
+    CHECK_OK(dip_optimizer("adam", NULL, 2, s.p, &s.o));
+    CHECK_OK(dip_optimizer_apply(s.o, s.g));
+    return s;
+}
+
+static void pair_free(Pair *s) {
+    dip_optimizer_free(s->o);
+    for (int i = 0; i < 2; i++) dip_param_unref(s->p[i]), dip_unref(s->g[i]);
+}
+
+/* The second value is held, so that its step needs new memory. When there is none the first
+ * parameter, the states and the step number stay as they are too. */
+static void test_step_is_all_or_nothing(void) {
+    Pair a = pair_new(), b = pair_new();
+    dip_Tensor *held = dip_ref(dip_param_peek(a.p[1]));
+    CHECK_OK(dip_memory_limit(dip_memory().allocated + 1000));
+    CHECK_FAILS(dip_optimizer_apply(a.o, a.g), NOMEM, "parameter 'w2': adam: out of memory");
+    CHECK_OK(dip_memory_limit(0));
+    for (int i = 0; i < 2; i++) CHECK(same_bits(dip_param_peek(a.p[i]), dip_param_peek(b.p[i])));
+    CHECK_OK(dip_optimizer_apply(a.o, a.g));
+    CHECK(same_bits(held, dip_param_peek(b.p[1])));
+    CHECK_OK(dip_optimizer_apply(b.o, b.g));
+    for (int i = 0; i < 2; i++) CHECK(same_bits(dip_param_peek(a.p[i]), dip_param_peek(b.p[i])));
+    dip_unref(held);
+    pair_free(&a);
+    pair_free(&b);
+}
+
 static void test_optimizer_numbers(void) {
     dip_Param *p = parameter("w", floats(1, (float[]){1}));
     dip_Tensor *g = floats(1, (float[]){1});
@@ -468,6 +508,7 @@ int main(void) {
     RUN(test_param_snapshot);
     RUN(test_steps_equal_functional);
     RUN(test_memory_is_flat);
+    RUN(test_step_is_all_or_nothing);
     RUN(test_optimizer_numbers);
     RUN(test_optimizer_refusals);
     RUN(test_save_and_load);

@@ -107,18 +107,24 @@ class Optimizer(Cell):
         return self.learning_rate
 
     def construct(self, gradients: Sequence[Tensor | None]) -> bool:
-        """Applies one gradient a parameter (None leaves that parameter alone); returns True."""
+        """Applies one gradient a parameter (None leaves that parameter alone); returns True.
+        When it fails, out of memory included, parameters, states and step are as before."""
         lr = self.get_lr()
+        next_step = self.global_step + 1
         self._count += 1
-        update_params(
-            self._op,
-            self.parameters,
-            self._lists,
-            gradients,
-            (lr, *self._numbers()),
-            **self._attributes(),
-        )
-        self.global_step += 1
+        try:
+            update_params(
+                self._op,
+                self.parameters,
+                self._lists,
+                gradients,
+                (lr, *self._numbers()),
+                **self._attributes(),
+            )
+        except BaseException:
+            self._count -= 1
+            raise
+        self.global_step.set_data(next_step)
         return True
 
     def step(self) -> None:
