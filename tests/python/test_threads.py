@@ -103,8 +103,10 @@ def run_python(code, **kwargs):
 
 @pytest.mark.parametrize("size", [16, 20_000_000])
 def test_interrupt(size):
+    """The program sets Python's handler itself: background jobs of a shell start without one."""
     code = f"""
-        import time, diptych as ms, numpy as np
+        import signal, time, diptych as ms, numpy as np
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         x = ms.Tensor(np.ones({size}, np.float32))
         print("go", flush=True)
         try:
