@@ -1,0 +1,318 @@
+"""What staging gives: the graph, the shape of its results, what was read and what is to be written.
+
+A jit wrapper keeps one ``Staged`` a set of argument types and guards. A call
+
+1. checks ``staged.guards_hold()``,
+2. gathers ``[leaves[i] for i in staged.inputs]`` from ``flatten(args, kwargs)`` and the hidden
+   tensors ``[place.get(leaves) for place in staged.hidden]``,
+3. runs the graph on both lists, one after the other,
+4. replays ``staged.replay(outputs, leaves)`` and returns ``staged.rebuild(outputs)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._core import Parameter, Tensor
+
+__all__ = [
+    "ABSENT",
+    "Argument",
+    "Either",
+    "Nest",
+    "Place",
+    "Read",
+    "Slot",
+    "Staged",
+    "Static",
+    "Write",
+    "flatten",
+    "rebuild",
+    "same_value",
+]
+
+
+class _Absent:
+    """The value of a place that holds nothing: an attribute or key that does not exist."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+
+_CONTAINERS = (list, dict, set, bytearray)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a value lives outside the function: ``kind`` of access, ``owner`` and ``key``.
+
+    ========== ======================= ==========================================
+    kind       owner                   key
+    ========== ======================= ==========================================
+    "attr"     any object              name of the attribute
+    "item"     list or dict            index or key
+    "global"   dict of a module        name
+    "cell"     cell of a closure       None
+    "contents" list, dict, set         None: all items at once
+    "leaf"     None                    number of an argument leaf (see ``flatten``)
+    ========== ======================= ==========================================
+    """
+
+    kind: str
+    owner: Any
+    key: Any = None
+
+    def get(self, leaves: Sequence[Any] = ()) -> Any:
+        """The present value, ABSENT if there is none."""
+        return _GET[self.kind](self.owner, self.key, leaves)
+
+    def set(self, value: Any, leaves: Sequence[Any] = ()) -> None:
+        """Stores a value; ABSENT removes what is there."""
+        _SET[self.kind](self.owner, self.key, value, leaves)
+
+    @property
+    def slot(self) -> tuple[str, int, Any]:
+        """Equal for two names of the same place."""
+        return self.kind, id(self.owner), self.key
+
+    def __str__(self) -> str:
+        if self.kind == "attr":
+            return f"{type(self.owner).__name__}.{self.key}"
+        if self.kind == "item":
+            return f"{type(self.owner).__name__}[{self.key!r}]"
+        return str(self.key) if self.kind == "global" else self.kind
+
+
+def _get_item(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    try:
+        return owner[key]
+    except (KeyError, IndexError):
+        return ABSENT
+
+
+def _get_cell(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    try:
+        return owner.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+def _get_attr(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    return getattr(owner, key, ABSENT)
+
+
+def _get_contents(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    return type(owner)(owner) if type(owner) in _CONTAINERS else owner.copy()
+
+
+def _get_leaf(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    return leaves[key]
+
+
+_GET: dict[str, Callable[[Any, Any, Sequence[Any]], Any]] = {
+    "attr": _get_attr,
+    "item": _get_item,
+    "global": _get_item,
+    "cell": _get_cell,
+    "contents": _get_contents,
+    "leaf": _get_leaf,
+}
+
+
+def _set_attr(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    if value is ABSENT:
+        delattr(owner, key)
+    else:
+        setattr(owner, key, value)
+
+
+def _set_item(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    if value is ABSENT:
+        owner.pop(key, None)
+    else:
+        owner[key] = value
+
+
+def _set_cell(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    if value is ABSENT:
+        del owner.cell_contents
+    else:
+        owner.cell_contents = value
+
+
+def _set_contents(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    if isinstance(owner, list | bytearray):
+        owner[:] = value
+    else:
+        owner.clear()
+        owner.update(value)
+
+
+def _set_leaf(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    leaves[key].set_data(value)
+
+
+_SET: dict[str, Callable[[Any, Any, Any, Sequence[Any]], None]] = {
+    "attr": _set_attr,
+    "item": _set_item,
+    "global": _set_item,
+    "cell": _set_cell,
+    "contents": _set_contents,
+    "leaf": _set_leaf,
+}
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether a guard takes b for a: plain values by type and equality, tensors by dtype and shape,
+    containers item by item, everything else by identity."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, _PLAIN):
+        return a == b or (a != a and b != b)
+    if isinstance(a, Tensor) and not isinstance(a, Parameter):
+        return a.dtype is b.dtype and a.shape == b.shape
+    if type(a) in (list, tuple):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if type(a) is dict:
+        return list(a) == list(b) and all(same_value(v, b[k]) for k, v in a.items())
+    return type(a) in (set, frozenset) and a == b
+
+
+@dataclass(frozen=True)
+class Read:
+    """A guard: the graph holds while ``place`` has ``value`` (as ``same_value`` compares)."""
+
+    place: Place
+    value: Any
+
+    def holds(self) -> bool:
+        """Whether the place still has the value."""
+        return same_value(self.value, self.place.get())
+
+
+@dataclass(frozen=True)
+class Slot:
+    """In a structure: output ``index`` of the graph; ``kind`` int, float or bool: as that number."""
+
+    index: int
+    kind: type | None = None
+
+
+@dataclass(frozen=True)
+class Either:
+    """In a structure: one of two, by the truth of output ``index``."""
+
+    index: int
+    then: Any
+    orelse: Any
+
+
+@dataclass(frozen=True)
+class Nest:
+    """In a structure: a container; ``make(list of items)`` builds it."""
+
+    make: Callable[[list[Any]], Any]
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Static:
+    """In a structure: a value known since staging."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Argument:
+    """In a structure: the object that came in as argument leaf ``index``."""
+
+    index: int
+
+
+def rebuild(structure: Any, outputs: Sequence[Tensor], leaves: Sequence[Any]) -> Any:
+    """The value that a structure stands for."""
+    if isinstance(structure, Static):
+        return structure.value
+    if isinstance(structure, Slot):
+        out = outputs[structure.index]
+        return out if structure.kind is None else structure.kind(out.item())
+    if isinstance(structure, Argument):
+        return leaves[structure.index]
+    if isinstance(structure, Either):
+        side = structure.then if outputs[structure.index].item() else structure.orelse
+        return rebuild(side, outputs, leaves)
+    return structure.make([rebuild(item, outputs, leaves) for item in structure.items])
+
+
+@dataclass(frozen=True)
+class Write:
+    """After a successful run ``place`` takes the value of ``structure``."""
+
+    place: Place
+    structure: Any
+
+
+@dataclass
+class Staged:
+    """One staging of a function.
+
+    Attributes:
+        graph: the C graph; its inputs are ``inputs`` and then ``hidden``.
+        inputs: numbers of the argument leaves (``flatten``) that are graph inputs.
+        hidden: places of tensors found in globals, attributes and closures, fetched at each call.
+        structure: what the function returned, over the graph's outputs.
+        reads: guards; ``owner`` objects are kept alive and guarded by identity themselves.
+        writes: what to store after a successful run, in order.
+    """
+
+    graph: Any
+    inputs: list[int]
+    hidden: list[Place]
+    structure: Any
+    reads: list[Read] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+
+    def guards_hold(self) -> bool:
+        """Whether everything that staging read is as it was."""
+        return all(read.holds() for read in self.reads)
+
+    def broken_guards(self) -> list[Read]:
+        """The guards that no longer hold, for messages."""
+        return [read for read in self.reads if not read.holds()]
+
+    def rebuild(self, outputs: Sequence[Tensor], leaves: Sequence[Any] = ()) -> Any:
+        """The function's result from the graph's outputs."""
+        return rebuild(self.structure, outputs, leaves)
+
+    def replay(self, outputs: Sequence[Tensor], leaves: Sequence[Any] = ()) -> None:
+        """Stores what the function wrote to objects that live outside."""
+        for write in self.writes:
+            write.place.set(rebuild(write.structure, outputs, leaves), leaves)
+
+
+def flatten(args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The leaves of the arguments in order: lists, tuples and dicts are opened, nothing else is."""
+    leaves: list[Any] = []
+
+    def walk(value: Any) -> None:
+        if type(value) in (list, tuple):
+            for item in value:
+                walk(item)
+        elif type(value) is dict:
+            for item in value.values():
+                walk(item)
+        else:
+            leaves.append(value)
+
+    for value in (*args, *kwargs.values()):
+        walk(value)
+    return leaves
