@@ -170,7 +170,7 @@ void copy_strided(int rank, const int64_t *dims, Place dst, Place src) {
     Copy c = {.dst = dst, .src = src};
     c.dst_size = dtype_size(dst.dtype);
     c.src_size = dtype_size(src.dtype);
-    c.ct = dtype_info[dst.dtype].compute; /* the target's: integers stay exact */
+    c.ct = dtype_info[src.dtype].compute; /* the source's: nothing is lost before the store */
     TensorType shape = {.rank = (uint8_t)rank};
     if (rank) memcpy(shape.dims, dims, (size_t)rank * sizeof *dims);
     walk_init(&c.walk, &shape, 2, (const TensorType *[]){&shape, &shape},

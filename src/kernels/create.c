@@ -13,10 +13,7 @@ enum { GRAIN = 32768, BLOCK = 512 };
 /* ---- one number */
 
 void number_bytes(DType dtype, double value, void *element) {
-    const CtLoops *l = loops((DType)dtype_info[dtype].compute);
-    int64_t converted;
-    l->load[DT_f64](1, &converted, &value);
-    l->store[dtype](1, element, &converted);
+    loops(DT_f64)->store[dtype](1, element, &value);
 }
 
 typedef struct Fill {

@@ -135,7 +135,7 @@ static void scatter_rows(Scatter *s, const ScatterArgs *a) {
     s->src = a->value->data;
     s->to = (DType)a->out->type->dtype;
     s->from = (DType)a->value->type->dtype;
-    s->ct = (DType)dtype_info[s->to].compute;
+    s->ct = (DType)dtype_info[a->mode == SCATTER_SET ? s->from : s->to].compute;
     s->dst_size = dtype_size(s->to);
     s->src_size = dtype_size(s->from);
     static const int rows[] = {

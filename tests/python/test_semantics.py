@@ -166,7 +166,10 @@ def test_signed_zeros() -> None:
 def test_float_to_integer() -> None:
     x = f32(1.9, -1.9, NAN, 3e9, -3e9, INF)
     same(ops.cast(x, ms.int32).asnumpy(), [1, -1, 0, 2**31 - 1, -(2**31), 2**31 - 1])
-    same(ops.cast(f32(300, -1), ms.uint8).asnumpy(), [44, 255])
+    same(ops.cast(f32(300.5, -1.5, 255.9), ms.uint8).asnumpy(), [255, 0, 255])
+    same(ops.cast(f32(1e9, -128.9, -129, NAN), ms.int8).asnumpy(), [127, -128, -128, 0])
+    same(ops.cast(f32(65536, -1, INF), ms.uint16).asnumpy(), [65535, 0, 65535])
+    same(ops.cast(f32(2**32, -1, 3e9), ms.uint32).asnumpy(), [2**32 - 1, 0, 3 * 10**9])
     same(ops.cast(f32(-1, 1e30), ms.uint64).asnumpy(), [0, 2**64 - 1])
     same(ops.cast(f32(0, -0.0, 0.5, NAN), ms.bool_).asnumpy(), [False, False, True, True])
 
@@ -183,6 +186,16 @@ def test_rounding_to_half_widths() -> None:
     assert 0 < back[3] < 2e-40
     halves = ops.cast(f32(65519, 65520, 2**-24, 2**-25), ms.float16).asnumpy()
     same(halves, np.array([65504, INF, 2**-24, 0], np.float16))
+
+
+def test_float64_is_rounded_to_half_widths_once() -> None:
+    """Rounded to float32 first, each of these would stand in the middle."""
+    x = ms.Tensor(np.array([1 + 2**-11 + 2**-40, 65520 - 2**-20, 2**-25 + 2**-60]))
+    same(ops.cast(x, ms.float16).asnumpy(), np.array([1 + 2**-10, 65504, 2**-24], np.float16))
+    y = ms.Tensor(np.array([1 + 2**-8 + 2**-40, 1 + 3 * 2**-8 - 2**-40]))
+    same(ops.cast(ops.cast(y, ms.bfloat16), ms.float64).asnumpy(), [1 + 2**-7, 1 + 2**-7])
+    n = ms.Tensor(np.array([2**40 + 2**32 + 1, 2**62 + 2**54 + 1]))
+    same(ops.cast(ops.cast(n, ms.bfloat16), ms.float64).asnumpy(), [2**40 + 2**33, 2**62 + 2**55])
 
 
 # ---- gradients at special points
