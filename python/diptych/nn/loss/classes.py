@@ -1,77 +1,32 @@
-"""Loss functions as Cells."""
+"""Cross-entropies: losses by the probability that a model gives to the truth."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import ops
-from .._core import Tensor
-from .cell import Cell
+from ... import ops
+from ..._core import Tensor
+from ..check import check_bool, check_probability
+from .base import LossBase
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
     "CrossEntropyLoss",
-    "L1Loss",
-    "LossBase",
-    "MSELoss",
     "NLLLoss",
-    "SmoothL1Loss",
     "SoftmaxCrossEntropyWithLogits",
 ]
 
 
-class LossBase(Cell):
-    """Base of losses that reduce a loss for each element by 'mean', 'sum' or 'none'."""
-
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__()
-        if reduction not in ("mean", "sum", "none"):
-            raise ValueError(
-                f"For '{type(self).__name__}', 'reduction' must be 'mean', 'sum' or 'none', "
-                f"but got {reduction!r}"
-            )
-        self.reduction = reduction
-
-    def get_loss(self, x: Tensor, weights: float | Tensor = 1.0) -> Tensor:
-        """Weights and reduces a loss tensor."""
-        x = x if isinstance(weights, float) and weights == 1.0 else x * weights
-        if self.reduction == "mean":
-            return x.mean()
-        return x.sum() if self.reduction == "sum" else x
-
-
-class MSELoss(LossBase):
-    """(logits - labels)^2."""
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return self.get_loss(ops.square(logits - labels))
-
-
-class L1Loss(LossBase):
-    """|logits - labels|."""
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return self.get_loss(ops.abs(logits - labels))
-
-
-class SmoothL1Loss(LossBase):
-    """0.5 d^2 / beta below beta, d - 0.5 beta above, with d = |logits - labels|."""
-
-    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
-        super().__init__(reduction)
-        if beta <= 0:
-            raise ValueError(f"For 'SmoothL1Loss', 'beta' must be positive, but got {beta}")
-        self.beta = beta
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        d = ops.abs(logits - labels)
-        small = ops.square(d) * (0.5 / self.beta)
-        return self.get_loss(ops.where(d < self.beta, small, d - 0.5 * self.beta))
-
-
 class CrossEntropyLoss(LossBase):
     """Softmax cross-entropy of logits (N, C, ...) with class numbers (N, ...) or probabilities.
+
+    Args:
+        weight: Tensor (C,) that multiplies each class, or None; 'mean' divides by the weights.
+        ignore_index: a class number that does not count.
+        reduction: 'mean', 'sum' or 'none'.
+        label_smoothing: in [0, 1]; this part of the truth is spread over all classes
+            (Szegedy et al. 2016).
 
     >>> import diptych as ms
     >>> loss = ms.nn.CrossEntropyLoss()
@@ -87,6 +42,7 @@ class CrossEntropyLoss(LossBase):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(reduction)
+        check_probability("CrossEntropyLoss", label_smoothing=label_smoothing)
         self.weight, self.ignore_index = weight, ignore_index
         self.label_smoothing = label_smoothing
 
@@ -97,7 +53,16 @@ class CrossEntropyLoss(LossBase):
 
 
 class NLLLoss(LossBase):
-    """Minus the log-probability of the given classes; logits are log-probabilities."""
+    """Minus the log-probability of the classes labels (N, ...); logits (N, C, ...) are
+    log-probabilities.
+
+    ``weight`` (C,) multiplies each class, ``ignore_index`` does not count.
+
+    >>> import diptych as ms
+    >>> logs = ms.ops.log_softmax(ms.ops.zeros((2, 4)), 1)
+    >>> round(float(ms.nn.NLLLoss()(logs, ms.Tensor([0, 3], ms.int32))), 4)
+    1.3863
+    """
 
     def __init__(
         self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
@@ -110,10 +75,18 @@ class NLLLoss(LossBase):
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Softmax cross-entropy of logits (N, C); ``sparse``: labels are class numbers (N,)."""
+    """Softmax cross-entropy of logits (N, C); ``sparse``: labels are class numbers (N,), else
+    probabilities (N, C). ``reduction`` is 'none' unless it is given.
+
+    >>> import diptych as ms
+    >>> loss = ms.nn.SoftmaxCrossEntropyWithLogits(sparse=True)
+    >>> loss(ms.ops.zeros((2, 4)), ms.Tensor([0, 3], ms.int32)).shape
+    (2,)
+    """
 
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
         super().__init__(reduction)
+        check_bool("SoftmaxCrossEntropyWithLogits", sparse=sparse)
         self.sparse = sparse
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -124,7 +97,14 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class BCELoss(LossBase):
-    """Binary cross-entropy of probabilities."""
+    """-(y log p + (1 - y) log(1 - p)) of probabilities logits; logarithms are kept above -100.
+
+    ``weight`` broadcasts to the labels.
+
+    >>> import diptych as ms
+    >>> round(float(ms.nn.BCELoss()(ms.Tensor([0.5]), ms.Tensor([1.0]))), 4)
+    0.6931
+    """
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -135,11 +115,16 @@ class BCELoss(LossBase):
 
 
 class BCEWithLogitsLoss(LossBase):
-    """Binary cross-entropy of logits."""
+    """Binary cross-entropy of sigmoid(logits), without its overflow.
 
-    def __init__(
-        self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None
-    ) -> None:
+    ``weight`` broadcasts to the labels; ``pos_weight`` multiplies the part of label 1.
+
+    >>> import diptych as ms
+    >>> round(float(ms.nn.BCEWithLogitsLoss()(ms.Tensor([0.0]), ms.Tensor([1.0]))), 4)
+    0.6931
+    """
+
+    def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
         super().__init__(reduction)
         self.weight, self.pos_weight = weight, pos_weight
 
