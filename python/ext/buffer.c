@@ -31,6 +31,11 @@ int tensor_getbuffer(PyObject *self, Py_buffer *view, int flags) {
         Status status = dispatch1(OP_contiguous, NULL, t, &shown);
         if (status != OK) return raise_status(status), view->obj = NULL, -1;
     }
+    if (shown->symbol) {
+        tensor_unref(shown);
+        view->obj = NULL;
+        return tensor_has_values(TENSOR(self), "the buffer of a tensor") - 1;
+    }
     Export *e = PyMem_Calloc(1, sizeof *e);
     if (!e) return tensor_unref(shown), PyErr_NoMemory(), view->obj = NULL, -1;
     int64_t size = dtype_size(t->type.dtype);

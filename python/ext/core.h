@@ -127,6 +127,12 @@ PyObject *attr_to_object(const AttrSpec *spec, const void *attrs);
 bool attr_has_default(const AttrSpec *spec);
 bool op_types_init(PyObject *module);
 
+/* ---- graph.c */
+
+/* False with TypeError for a tensor of a graph being captured: it has no values yet. */
+bool tensor_has_values(const TensorObject *self, const char *what);
+bool graph_type_init(PyObject *module);
+
 /* ---- grad.c, param.c, cell.c, system.c */
 
 extern PyMethodDef grad_functions[], system_functions[], file_functions[];

@@ -131,6 +131,7 @@ PyObject *tensor_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
         if (!read_wish(&w, PyTuple_GET_ITEM(names, i), args[i])) return NULL;
     Tensor *t = TENSOR(self)->t;
+    if (!tensor_has_values(TENSOR(self), "__dlpack__")) return NULL;
     if (t->link && tape_is_on() && IS_PARAMETER(self) == false) {
         PyErr_SetString(PyExc_BufferError, "__dlpack__: gradients flow through this tensor; export "
                                            "ops.stop_gradient(x)");

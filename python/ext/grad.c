@@ -98,7 +98,11 @@ static PyObject *run_walk(Walk *w, bool create_graph, bool keep) {
         places[n] = i;
         w->leaves[n++] = w->wrt[i]->link;
     }
-    BackwardArgs a = {(int)w->nroots, w->roots, w->seeds, n, w->leaves, create_graph, keep};
+    BackwardArgs a = {.nroots = (int)w->nroots, .roots = w->roots, .seeds = w->seeds};
+    a.nleaves = n;
+    a.leaves = w->leaves;
+    a.create_graph = create_graph;
+    a.keep = keep;
     Status status = tape_backward(&a, w->grads);
     for (Py_ssize_t i = 0; i < w->nwrt; i++)
         if (w->hooks[i]) tape_unhook(w->wrt[i], w->hooks[i]);

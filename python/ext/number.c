@@ -162,6 +162,7 @@ static int nb_bool(PyObject *self) {
                      type_text(&t->type, text, sizeof text));
         return -1;
     }
+    if (!tensor_has_values(TENSOR(self), "bool()")) return -1;
     double v;
     if (dtype_is_float(t->type.dtype)) {
         PyObject *item = PyObject_CallMethodNoArgs(self, core.item_name);

@@ -1,6 +1,7 @@
 /* The C base of Parameter: a Tensor whose value is that of a Param, the library's named, learning
  * value. The handle borrows the Param's present value, so that a step may overwrite its bytes. */
 #include "core.h"
+#include "eager/capture.h"
 
 static void show(ParameterObject *self) { self->base.t = self->param->value; }
 
@@ -25,11 +26,14 @@ static int parameter_init(PyObject *o, PyObject *args, PyObject *keywords) {
     tensor_unref(t);
     Status status = requires_grad ? OK : param_require_grad(made, false);
     if (status != OK) return param_unref(made), raise_status(status), -1;
-    if (self->base.is_param)
+    if (self->base.is_param) {
+        self->param->handle = NULL;
         param_unref(self->param);
-    else
+    } else {
         tensor_unref(self->base.t);
+    }
     self->param = made;
+    made->handle = o;
     self->base.is_param = true;
     show(self);
     return 0;
@@ -39,10 +43,12 @@ static void parameter_dealloc(PyObject *o) {
     ParameterObject *self = PARAMETER(o);
     PyTypeObject *type = Py_TYPE(o);
     if (self->base.weakrefs) PyObject_ClearWeakRefs(o);
-    if (self->base.is_param)
+    if (self->base.is_param) {
+        self->param->handle = NULL;
         param_unref(self->param);
-    else
+    } else {
         tensor_unref(self->base.t);
+    }
     type->tp_free(o);
     Py_DECREF(type);
 }
@@ -96,6 +102,8 @@ static int set_grad(PyObject *self, PyObject *value, void *c) {
 
 static PyObject *parameter_value(PyObject *self, PyObject *none) {
     (void)none;
+    if (!is_ready(self)) return NULL;
+    if (capture_is_on()) capture_touch(PARAMETER(self)->param);
     return tensor_wrap(tensor_ref(TENSOR(self)->t));
 }
 

@@ -115,6 +115,7 @@ static PyObject *tensor_item(PyObject *self, PyObject *const *args, Py_ssize_t n
         Py_XDECREF(part);
         return value;
     }
+    if (!tensor_has_values(TENSOR(self), "item")) return NULL;
     if (tensor_count(t) == 1) return element(t->type.dtype, t->data);
     char text[200];
     PyErr_Format(PyExc_ValueError, "item: the tensor is %s; it must have one element",
@@ -135,6 +136,7 @@ static PyObject *list_axis(const Tensor *t, int axis, const char *at) {
 }
 static PyObject *tensor_tolist(PyObject *self, PyObject *none) {
     (void)none;
+    if (!tensor_has_values(TENSOR(self), "tolist")) return NULL;
     return list_axis(TENSOR(self)->t, 0, TENSOR(self)->t->data);
 }
 
@@ -220,11 +222,20 @@ static Py_hash_t tensor_hash(PyObject *self) {
     return h == -1 ? -2 : h;
 }
 
+/* A tensor of a graph being captured has a type only. */
+static PyObject *symbol_text(PyObject *self) {
+    const Tensor *t = TENSOR(self)->t;
+    char text[200];
+    return PyUnicode_FromFormat("<%s of a graph>", type_text(&t->type, text, sizeof text));
+}
+
 static PyObject *tensor_repr(PyObject *self) {
+    if (TENSOR(self)->t->symbol) return symbol_text(self);
     PyObject *f = callback("tensor_repr");
     return f ? PyObject_CallOneArg(f, self) : NULL;
 }
 static PyObject *tensor_str(PyObject *self) {
+    if (TENSOR(self)->t->symbol) return symbol_text(self);
     PyObject *f = callback("tensor_str");
     return f ? PyObject_CallOneArg(f, self) : NULL;
 }
@@ -252,6 +263,7 @@ static PyObject *tensor_iter(PyObject *self) {
 static int tensor_contains(PyObject *self, PyObject *value) {
     PyObject *same = tensor_compare(self, value, Py_EQ);
     if (!same || !IS_TENSOR(same)) return Py_XDECREF(same), same ? 0 : -1;
+    if (!tensor_has_values(TENSOR(same), "in")) return Py_DECREF(same), -1;
     const Tensor *t = TENSOR(same)->t;
     int found = memchr(t->data, 1, (size_t)tensor_nbytes(t)) != NULL;
     Py_DECREF(same);

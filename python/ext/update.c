@@ -5,6 +5,7 @@
  * and its states get new values, in place where nobody else holds them; or, when anything fails,
  * none does. */
 #include "core.h"
+#include "eager/capture.h"
 
 enum { MAX_ATTRS = 128 };
 
@@ -116,7 +117,11 @@ static int list_updates(const Step *s, Py_ssize_t count, ParamUpdate *updates) {
         ParamUpdate *u = &updates[n++];
         u->param = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i))->param;
         u->grad = TENSOR(g)->t;
-        for (int k = 0; k < s->nstate; k++) u->state[k] = &state_at(s, k, i)->param->value;
+        for (int k = 0; k < s->nstate; k++) {
+            Param *holder = state_at(s, k, i)->param;
+            if (capture_is_on()) capture_touch(holder);
+            u->state[k] = &holder->value;
+        }
     }
     return n;
 }
@@ -126,8 +131,11 @@ static void show_results(const Step *s, Py_ssize_t count) {
     for (Py_ssize_t i = 0; i < count; i++) {
         ParameterObject *p = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i));
         p->base.t = p->param->value;
-        for (int k = 0; k < s->nstate; k++)
-            state_at(s, k, i)->base.t = state_at(s, k, i)->param->value;
+        for (int k = 0; k < s->nstate; k++) {
+            ParameterObject *holder = state_at(s, k, i);
+            holder->base.t = holder->param->value;
+            holder->base.t->holder = holder->param;
+        }
     }
 }
 

@@ -103,6 +103,7 @@ const void *dip_data_peek(const dip_Tensor *t) { return t && t->dense ? t->data 
 dip_Status dip_copy_out(const dip_Tensor *t, void *dst, size_t nbytes) {
     NEED("copy_out", t, "t");
     NEED("copy_out", dst, "dst");
+    TRY(tensor_check_values(t, "copy_out"));
     if (nbytes < dip_nbytes(t))
         return FAIL(VALUE, "copy_out: the buffer has %zu bytes, the tensor %zu", nbytes,
                     dip_nbytes(t));
@@ -113,6 +114,7 @@ dip_Status dip_copy_out(const dip_Tensor *t, void *dst, size_t nbytes) {
 dip_Status dip_item(const dip_Tensor *t, double *out) {
     NEED("item", t, "t");
     NEED("item", out, "out");
+    TRY(tensor_check_values(t, "item"));
     if (tensor_count(t) != 1)
         return FAIL(VALUE, "item: the tensor has %lld elements; it must have one",
                     (long long)tensor_count(t));

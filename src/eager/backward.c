@@ -61,12 +61,12 @@ static bool add(Reach *r, GradLink *l) {
 }
 
 /* visits doubles as the queue of nodes whose inputs are still to be seen. */
-static void reach_from(Reach *r, int n, Tensor *const *roots) {
+static void reach_from(Reach *r, int n, Tensor *const *roots, uint64_t since) {
     for (int i = 0; i < n; i++)
         if (roots[i]->link) add(r, roots[i]->link);
     for (int at = 0; at < r->n; at++) {
         GradLink *l = r->visits[at].link;
-        for (int i = 0; i < l->nin; i++)
+        for (int i = 0; i < l->nin && l->order >= since; i++)
             if (l->edges[i].link) add(r, l->edges[i].link);
     }
 }
@@ -98,7 +98,7 @@ static void reach_prepare(Reach *r, const BackwardArgs *a) {
     }
     for (int i = r->n - 1; i >= 0; i--) {
         GradLink *l = r->visits[i].link;
-        for (int k = 0; k < l->nin && !r->visits[i].needed; k++)
+        for (int k = 0; k < l->nin && !r->visits[i].needed && l->order >= a->since; k++)
             if (l->edges[k].link) r->visits[i].needed = find(r, l->edges[k].link)->needed;
     }
 }
@@ -248,7 +248,7 @@ static Status walk_node(Reach *r, Visit *v, const BackwardArgs *a) {
     GradLink *l = v->link;
     if (!v->g || !v->needed) return OK;
     TRY(run_hooks(v));
-    if (l->is_leaf) return OK;
+    if (l->is_leaf || l->order < a->since) return OK;
     if (l->emptied)
         return FAIL(RUNTIME,
                     "the gradient of this result was taken before and its tape is empty (at %s); "
@@ -291,24 +291,80 @@ static Status walk(Reach *r, const BackwardArgs *a) {
     return OK;
 }
 
-Status tape_backward(const BackwardArgs *a, Tensor **grads) {
+/* Walks, then takes the gradients of result outputs[i] (NULL: 0) of leaf i. */
+static Status backward(const BackwardArgs *a, const int *outputs, Tensor **grads) {
     Reach r = {0};
-    reach_from(&r, a->nroots, a->roots);
+    reach_from(&r, a->nroots, a->roots, a->since);
     reach_prepare(&r, a);
     bool was = tape_set(a->create_graph);
     Status status = walk(&r, a);
     tape_set(was);
     for (int i = 0; i < a->nleaves && status == OK; i++) {
         Visit *v = find(&r, a->leaves[i]);
-        grads[i] = v && v->g && v->g[0] ? tensor_ref(v->g[0]) : NULL;
+        Tensor *g = v && v->g ? v->g[outputs ? outputs[i] : 0] : NULL;
+        grads[i] = g ? tensor_ref(g) : NULL;
     }
     reach_done(&r);
     return status;
 }
 
+Status tape_backward(const BackwardArgs *a, Tensor **grads) { return backward(a, NULL, grads); }
+
+Status tape_edges_backward(const BackwardArgs *given, int n, const TapeEdge *edges,
+                           Tensor **grads) {
+    BackwardArgs a = *given;
+    GradLink **leaves = checked(calloc((size_t)n + 1, sizeof *leaves));
+    int *outputs = checked(calloc((size_t)n + 1, sizeof *outputs));
+    for (int i = 0; i < n; i++) {
+        leaves[i] = edges[i].link;
+        outputs[i] = edges[i].output;
+    }
+    a.nleaves = n;
+    a.leaves = leaves;
+    Status status = backward(&a, outputs, grads);
+    free(leaves);
+    free(outputs);
+    return status;
+}
+
+typedef struct EdgeList {
+    TapeEdge *edges;
+    int n, capacity;
+} EdgeList;
+
+static void add_edge(EdgeList *list, GradLink *link, int output, const TensorType *type) {
+    for (int i = 0; i < list->n; i++)
+        if (list->edges[i].link == link && list->edges[i].output == output) return;
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 16;
+        list->edges = checked(realloc(list->edges, (size_t)list->capacity * sizeof *list->edges));
+    }
+    list->edges[list->n++] = (TapeEdge){link_ref(link), output, *type};
+}
+
+TapeEdge *tape_edges(int nroots, Tensor *const *roots, uint64_t since, int *n) {
+    Reach r = {0};
+    EdgeList list = {0};
+    reach_from(&r, nroots, roots, since);
+    for (int i = 0; i < nroots; i++)
+        if (roots[i]->link && roots[i]->link->order < since)
+            add_edge(&list, roots[i]->link, roots[i]->output, &roots[i]->type);
+    for (int at = 0; at < r.n; at++) {
+        GradLink *l = r.visits[at].link;
+        for (int k = 0; k < l->nin && l->order >= since; k++) {
+            GradLink *to = l->edges[k].link;
+            if (to && to->order < since) add_edge(&list, to, l->edges[k].output, &l->types[k]);
+        }
+    }
+    free(r.visits);
+    free(r.slots);
+    *n = list.n;
+    return list.edges;
+}
+
 GradLink **tape_leaves(Tensor *root, int *n) {
     Reach r = {0};
-    reach_from(&r, 1, &root);
+    reach_from(&r, 1, &root, 0);
     qsort(r.visits, (size_t)r.n, sizeof *r.visits, latest_first);
     GradLink **leaves = checked(calloc((size_t)r.n + 1, sizeof *leaves));
     *n = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "eager/builder.h"
+#include "eager/capture.h"
 #include "eager/prepared.h"
 #include "eager/quick.h"
 #include "eager/tape.h"
@@ -23,6 +24,7 @@ typedef struct Run {
     const Op *op;
     const void *attrs;
     int nin, nout;
+    bool draws;
     Tensor **in; /* owned references */
     const TensorType **types;
     Buf *inbufs, *outbufs;
@@ -276,20 +278,40 @@ static Status run_expanded(Run *r) {
     return status;
 }
 
+/* Random ops are captured even when their inputs are known: each run draws anew. */
+static bool is_captured(const Run *r) {
+    if (r->op->kind == K_RANDOM) return true;
+    for (int i = 0; i < r->nin; i++)
+        if (r->in[i] && r->in[i]->symbol) return true;
+    return false;
+}
+
+static Status capture_op(Run *r) {
+    if (kernel_measure(r->op->id))
+        return FAIL(UNSUPPORTED,
+                    "%s: the size of its result depends on the values, which a compiled function "
+                    "does not know while it is built",
+                    r->op->name);
+    return capture_call(r->op, r->attrs, r->nin, r->in, r->nout, r->outtypes, r->out);
+}
+
 /* The steps after the inputs stand in r->in; record with the inputs as given. */
 static Status run_steps(Run *r) {
     TRY(convert_inputs(r));
     TRY(infer_types(r));
     int64_t drawn[MAX_ATTRS / sizeof(int64_t)];
+    bool captured = capture_is_on() && is_captured(r);
     if (r->op->kind == K_RANDOM) {
         memcpy(drawn, r->attrs, r->op->attrs_size);
-        draw(r->op, drawn, type_count(&r->outtypes[0]));
+        if (!captured && r->draws) draw(r->op, drawn, type_count(&r->outtypes[0]));
         r->attrs = drawn;
     }
     bool wants = op_is_differentiable(r->op) && tape_wants(r->nin, r->in);
     if (r->op->expand && ((wants && !r->op->grad) || !kernel_exists(r->op->id)))
         return run_expanded(r);
-    if (r->op->kind == K_MAP)
+    if (captured)
+        TRY(capture_op(r));
+    else if (r->op->kind == K_MAP)
         TRY(run_view(r));
     else
         TRY(run_now(r));
@@ -299,21 +321,45 @@ static Status run_steps(Run *r) {
     return status;
 }
 
-Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
-    if (op->kind == K_EWISE && quick_ewise(op, nin, in, out)) {
-        bool wants = tape_wants(nin, in) && op_is_differentiable(op);
-        return wants ? tape_record(op, attrs, nin, in, 1, out) : OK;
-    }
+/* draws: random ops take their place in the stream now; otherwise the attributes name it. */
+static Status dispatch_general(const Op *op, const void *attrs, int nin, Tensor *const *in,
+                               Tensor **out, bool draws) {
     TRY(check_arity(op, nin, in));
     Run r;
     /* Optional inputs left out at the end stand as absent: kernels look at all of the signature. */
     int all = op->nin_max == NIN_ANY ? nin : op->nin_max;
     run_init(&r, op, attrs, all, dispatch_nout(op, attrs, nin, in));
     r.out = out;
+    r.draws = draws;
     for (int i = 0; i < all; i++) r.in[i] = i < nin && in[i] ? tensor_ref(in[i]) : NULL;
     Status status = run_steps(&r);
     run_done(&r);
     return status;
+}
+
+static Status dispatch_captured(const Op *op, const void *attrs, int nin, Tensor *const *in,
+                                Tensor **out) {
+    Tensor *few[2 * FEW], **mapped = few;
+    size_t size = (size_t)nin * sizeof *mapped;
+    if (nin > 2 * FEW) mapped = pool_small(size);
+    capture_inputs(nin, in, mapped);
+    Status status = dispatch_general(op, attrs, nin, mapped, out, true);
+    if (mapped != few) pool_small_free(mapped, size);
+    return status;
+}
+
+Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
+    if (capture_is_on()) return dispatch_captured(op, attrs, nin, in, out);
+    if (op->kind == K_EWISE && quick_ewise(op, nin, in, out)) {
+        bool wants = tape_wants(nin, in) && op_is_differentiable(op);
+        return wants ? tape_record(op, attrs, nin, in, 1, out) : OK;
+    }
+    return dispatch_general(op, attrs, nin, in, out, true);
+}
+
+Status dispatch_drawn(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
+    if (op->kind == K_EWISE && quick_ewise(op, nin, in, out)) return OK;
+    return dispatch_general(op, attrs, nin, in, out, false);
 }
 
 /* ---- updates */
@@ -338,7 +384,22 @@ static Status ready_update(Run *r) {
     return FAIL(INTERNAL, "%s: a kernel that prepares may fail while it runs", r->op->name);
 }
 
+/* Nodes change nothing yet: they need no care. */
+static Status capture_updates(UpdateCalls *u) {
+    for (int i = 0; i < u->n; i++) {
+        Tensor *const *in = u->in + (ptrdiff_t)i * u->nin;
+        Tensor **out = u->out + (ptrdiff_t)i * u->op->nout;
+        Status status = dispatch(u->op, u->attrs, u->nin, in, out);
+        if (status == OK) continue;
+        u->failed = i;
+        for (int k = 0; k < i * u->op->nout; k++) tensor_unref(u->out[k]);
+        return status;
+    }
+    return OK;
+}
+
 Status dispatch_updates(UpdateCalls *u) {
+    if (capture_is_on()) return capture_updates(u);
     size_t nbytes = (size_t)u->n * sizeof(Run);
     Run *runs = pool_small(nbytes);
     Status status = OK;

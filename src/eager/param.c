@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eager/capture.h"
 #include "eager/dispatch.h"
 #include "tensor/pool.h"
 
@@ -12,12 +13,13 @@ static char *copy_text(const char *text) {
     return memcpy(pool_small(n), text, n);
 }
 
-/* Takes over `value`, a handle that nobody else has. */
-static void take_value(Param *p, Tensor *value) {
+void param_take(Param *p, Tensor *value) {
     if (value->link) link_unref(value->link);
     value->link = p->requires_grad ? link_ref(p->leaf) : NULL;
     value->output = 0;
+    if (p->value) p->value->holder = NULL;
     tensor_unref(p->value);
+    value->holder = p;
     p->value = value;
 }
 
@@ -27,7 +29,7 @@ Param *param_new(const char *name, const Tensor *value) {
     p->name = copy_text(name);
     p->leaf = tape_leaf();
     link_set_owner(p->leaf, p);
-    take_value(p, tensor_alias(value));
+    param_take(p, tensor_alias(value));
     return p;
 }
 
@@ -38,6 +40,7 @@ Param *param_ref(Param *p) {
 
 void param_unref(Param *p) {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
+    p->value->holder = NULL;
     tensor_unref(p->value);
     tensor_unref(p->grad);
     link_set_owner(p->leaf, NULL); /* a tape may hold the leaf longer */
@@ -52,7 +55,7 @@ Status param_require_grad(Param *p, bool on) {
                     dtype_name(p->value->type.dtype));
     if (on == p->requires_grad) return OK;
     p->requires_grad = on;
-    take_value(p, tensor_alias(p->value));
+    param_take(p, tensor_alias(p->value));
     return OK;
 }
 
@@ -72,13 +75,13 @@ static Status check_like(const Param *p, const Tensor *t, const char *what) {
 
 Status param_assign(Param *p, const Tensor *value) {
     TRY(check_like(p, value, "value"));
-    take_value(p, tensor_alias(value));
+    param_take(p, tensor_alias(value));
     return OK;
 }
 
 void param_replace(Param *p, const Tensor *value) {
     p->requires_grad = p->requires_grad && dtype_is_float(value->type.dtype);
-    take_value(p, tensor_alias(value));
+    param_take(p, tensor_alias(value));
     tensor_unref(p->grad);
     p->grad = NULL;
 }
@@ -111,7 +114,7 @@ static void list_inputs(const UpdateRule *rule, const ParamUpdate *u, Tensor **i
 }
 
 static void take_results(const UpdateRule *rule, const ParamUpdate *u, Tensor **out) {
-    take_value(u->param, out[0]);
+    param_take(u->param, out[0]);
     for (int k = 0; k < rule->nstate; k++) {
         tensor_unref(*u->state[k]);
         *u->state[k] = out[1 + k];
@@ -123,6 +126,7 @@ Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) 
     Tensor **in = calloc((size_t)n * (size_t)(nin + nout) + 1, sizeof *in);
     if (!in) abort(); /* bookkeeping: the pool_small policy */
     Tensor **out = in + (ptrdiff_t)n * nin;
+    for (int i = 0; i < n && capture_is_on(); i++) capture_touch(updates[i].param);
     for (int i = 0; i < n; i++) list_inputs(rule, &updates[i], in + (ptrdiff_t)i * nin);
     UpdateCalls calls = {rule->op, rule->attrs, n, nin, in, out, 0};
     bool was = tape_set(false);
@@ -164,7 +168,9 @@ Status param_backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) 
     n = keep_owned(n, leaves);
     Tensor **grads = calloc((size_t)n + 1, sizeof *grads);
     if (!grads) abort(); /* bookkeeping: the pool_small policy */
-    BackwardArgs a = {1, &root, &seed, n, leaves, create_graph, keep};
+    BackwardArgs a = {.nroots = 1, .roots = &root, .seeds = &seed, .nleaves = n, .leaves = leaves};
+    a.create_graph = create_graph;
+    a.keep = keep;
     Status status = tape_backward(&a, grads);
     bool was = tape_set(create_graph);
     if (status == OK) status = add_gradients(n, leaves, grads);

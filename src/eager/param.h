@@ -18,6 +18,7 @@ struct dip_Param {
     Tensor *value;  /* with the leaf's link while requires_grad */
     Tensor *grad;   /* NULL: none so far */
     GradLink *leaf; /* the same for the whole life of the Param */
+    void *handle;   /* the Python object over it, borrowed; NULL: none */
 };
 
 /* Over value's bytes without copying. Requires a gradient when the dtype is a float. */
@@ -34,6 +35,8 @@ Status param_require_grad(Param *p, bool on);
 void param_rename(Param *p, const char *name);
 /* The value is `value` from now on; same dtype and sizes. */
 Status param_assign(Param *p, const Tensor *value);
+/* Takes over `value`, a handle that nobody else has, of the same dtype and sizes. */
+void param_take(Param *p, Tensor *value);
 /* Any dtype and sizes; the gradient is dropped. */
 void param_replace(Param *p, const Tensor *value);
 

@@ -12,6 +12,8 @@ static atomic_llong hook_ids;
 
 bool tape_is_on(void) { return !is_off; }
 
+uint64_t tape_clock(void) { return atomic_load(&clock_); }
+
 bool tape_set(bool on) {
     bool was = !is_off;
     is_off = !on;

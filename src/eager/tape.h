@@ -64,10 +64,25 @@ typedef struct BackwardArgs {
     GradLink *const *leaves; /* whose gradients are wanted */
     bool create_graph;       /* record the gradient computation itself */
     bool keep;               /* the tape may be walked again; otherwise it is emptied as it goes */
+    uint64_t since;          /* links older than this are ends, like leaves; 0: none are */
 } BackwardArgs;
 
 /* grads[i]: new reference, or NULL when roots do not depend on leaf i. */
 Status tape_backward(const BackwardArgs *a, Tensor **grads);
+
+/* ---- parts of the tape: what was recorded since a moment */
+
+uint64_t tape_clock(void);
+/* A result of a link from before, that something recorded since reads. */
+typedef struct TapeEdge {
+    GradLink *link; /* owned */
+    int output;
+    TensorType type;
+} TapeEdge;
+/* The edges through which the roots reach back beyond `since`; freed by the caller with free(). */
+TapeEdge *tape_edges(int nroots, Tensor *const *roots, uint64_t since, int *n);
+/* tape_backward for edges instead of leaves; a->since says where the walk ends. */
+Status tape_edges_backward(const BackwardArgs *a, int n, const TapeEdge *edges, Tensor **grads);
 
 /* The leaves that `root` depends on, in the order of their making; NULL-terminated, freed by the
  * caller with free(); borrowed links. */

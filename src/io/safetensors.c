@@ -347,6 +347,7 @@ static Status make_header(Entry *entries, int64_t n, Text *t) {
 
 static Status write_tensor(FileWriter *f, const Tensor *t) {
     size_t n = (size_t)tensor_nbytes(t);
+    TRY(tensor_check_values(t, "save"));
     if (t->dense) return file_write(f, t->data, n);
     AUTO_TENSOR copy = NULL;
     TRY(tensor_new(&t->type, "save", &copy));

@@ -13,6 +13,8 @@ static Tensor *header(const TensorType *type) {
     t->type = *type;
     t->output = 0;
     t->link = NULL;
+    t->symbol = 0;
+    t->holder = NULL;
     return t;
 }
 
@@ -39,13 +41,24 @@ Tensor *tensor_over(Storage *storage, const TensorType *type, const int64_t *str
 }
 
 Tensor *tensor_alias(const Tensor *t) {
-    return tensor_over(t->storage, &t->type, t->strides, t->data);
+    Tensor *made = tensor_over(t->storage, &t->type, t->strides, t->data);
+    made->symbol = t->symbol;
+    made->dense = t->dense;
+    return made;
 }
 
 void tensor_free(Tensor *t) {
     if (t->link) tensor_link_release(t->link);
     storage_unref(t->storage);
     pool_small_free(t, sizeof *t);
+}
+
+Status tensor_check_values(const Tensor *t, const char *what) {
+    if (DIP_LIKELY(!t->symbol)) return OK;
+    char text[200];
+    return FAIL(TYPE,
+                "%s: the values of this tensor (%s) are known only when the compiled function runs",
+                what, type_text(&t->type, text, sizeof text));
 }
 
 /* One axis after the other; the innermost axis copies element by element or as a block. */

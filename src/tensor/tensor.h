@@ -18,10 +18,12 @@ struct dip_Tensor {
     TensorType type;
     bool dense;                /* row-major without holes */
     uint16_t output;           /* which result of `link` this is */
+    uint32_t symbol;           /* not 0: a value of a graph being captured; it has no bytes */
     int64_t strides[MAX_RANK]; /* in elements; 0 = broadcast; may be negative */
     char *data;
     Storage *storage;
     GradLink *link; /* NULL: constant for the gradient */
+    void *holder;   /* the Param whose present value this handle is, borrowed; NULL: none */
 };
 
 /* Uninitialised and dense. `what` names the asker in out-of-memory messages. */
@@ -58,6 +60,8 @@ static inline bool tensor_is_exclusive(const Tensor *t, int holders) {
            !storage_is_shared(t->storage);
 }
 
+/* TYPE for a symbolic tensor: it has no bytes to look at. `what` asks. */
+Status tensor_check_values(const Tensor *t, const char *what);
 /* Copies any layout to a dense row-major block of the same dtype. */
 void tensor_copy_dense(const Tensor *t, void *dst);
 

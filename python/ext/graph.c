@@ -1,0 +1,483 @@
+/* _core.Graph: capturing op calls into a graph, and running it. The staging interpreter
+ * (diptych/stage) and tracing are written over it. */
+#include <stdlib.h>
+
+#include "core.h"
+#include "eager/capture.h"
+#include "graph/text.h"
+#include "run/run.h"
+
+typedef struct GraphObject {
+    PyObject_HEAD Capture *capture; /* NULL after outputs() */
+    Program *program;               /* NULL before */
+} GraphObject;
+#define GRAPH(o) ((GraphObject *)(o))
+
+static PyTypeObject *graph_type_object;
+
+bool tensor_has_values(const TensorObject *self, const char *what) {
+    Status status = tensor_check_values(self->t, what);
+    return status == OK || raise_status(status);
+}
+
+static Capture *capture_of(PyObject *self) {
+    Capture *c = GRAPH(self)->capture;
+    if (!c) PyErr_SetString(PyExc_RuntimeError, "Graph: the graph is finished");
+    return c;
+}
+
+static PyObject *done(Status status) {
+    if (status != OK) return raise_status(status);
+    Py_RETURN_NONE;
+}
+
+/* ---- life */
+
+static PyObject *graph_make(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    (void)args, (void)keywords;
+    PyObject *o = type->tp_alloc(type, 0);
+    if (o) GRAPH(o)->capture = capture_new();
+    return o;
+}
+
+static void graph_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    if (GRAPH(self)->capture) capture_free(GRAPH(self)->capture);
+    program_unref(GRAPH(self)->program);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *graph_begin(PyObject *self, PyObject *none) {
+    (void)none;
+    Capture *c = capture_of(self);
+    return c ? done(capture_begin(c)) : NULL;
+}
+static PyObject *graph_end(PyObject *self, PyObject *none) {
+    (void)none;
+    Capture *c = capture_of(self);
+    return c ? done(capture_end(c)) : NULL;
+}
+
+/* ---- Python sequences as arrays of tensors */
+
+/* Borrowed tensors of a list or tuple (numbers are no tensors here); NULL with an exception. */
+static Tensor **tensors_of(PyObject *list, Py_ssize_t *n) {
+    if (!PyList_Check(list) && !PyTuple_Check(list))
+        return PyErr_SetString(PyExc_TypeError, "Graph: a list or tuple of tensors is needed"),
+               NULL;
+    *n = PySequence_Fast_GET_SIZE(list);
+    Tensor **t = PyMem_Calloc((size_t)*n + 1, sizeof *t);
+    if (!t) return (Tensor **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < *n; i++) {
+        PyObject *o = PySequence_Fast_GET_ITEM(list, i);
+        if (!IS_TENSOR(o)) {
+            PyErr_Format(PyExc_TypeError, "Graph: entry %zd is of type %s; it must be a Tensor", i,
+                         Py_TYPE(o)->tp_name);
+            PyMem_Free(t);
+            return NULL;
+        }
+        t[i] = TENSOR(o)->t;
+    }
+    return t;
+}
+
+/* Takes over n tensors and the array. */
+static PyObject *tuple_of(Tensor **t, Py_ssize_t n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = tensor_wrap(t[i]);
+        if (tuple && o) PyTuple_SET_ITEM(tuple, i, o);
+        if (!o) Py_CLEAR(tuple);
+    }
+    PyMem_Free(t);
+    return tuple;
+}
+
+static Tensor **room(Py_ssize_t n) {
+    Tensor **t = PyMem_Calloc((size_t)n + 1, sizeof *t);
+    return t ? t : (Tensor **)PyErr_NoMemory();
+}
+
+/* ---- inputs, regions */
+
+static bool type_of(PyObject *dtype, PyObject *shape, TensorType *out) {
+    DType d;
+    if (!dtype_from_object(dtype, &d)) return false;
+    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > MAX_RANK) {
+        PyErr_Format(PyExc_TypeError, "Graph: a shape is a tuple of at most %d sizes", MAX_RANK);
+        return false;
+    }
+    *out = (TensorType){.dtype = (uint8_t)d, .rank = (uint8_t)PyTuple_GET_SIZE(shape)};
+    for (int i = 0; i < out->rank; i++) {
+        out->dims[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+        if (PyErr_Occurred()) return false;
+    }
+    Status status = type_check(out, "Graph");
+    return status == OK || raise_status(status);
+}
+
+static PyObject *graph_input_method(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    Capture *c = capture_of(self);
+    TensorType type;
+    if (!c) return NULL;
+    if (n != 2) return PyErr_SetString(PyExc_TypeError, "input(dtype, shape)"), NULL;
+    return type_of(args[0], args[1], &type) ? tensor_wrap(capture_input(c, &type)) : NULL;
+}
+
+static PyObject *graph_region_method(PyObject *self, PyObject *none) {
+    (void)none;
+    Capture *c = capture_of(self);
+    return c ? PyLong_FromUnsignedLong(capture_region(c, 0)) : NULL;
+}
+
+static bool region_of(Capture *c, PyObject *o, RegionId *out) {
+    unsigned long r = PyLong_AsUnsignedLong(o);
+    if (PyErr_Occurred()) return false;
+    *out = (RegionId)r;
+    if (r >= 1 && r < capture_graph(c)->nregions) return true;
+    PyErr_Format(PyExc_ValueError, "Graph: there is no region %lu", r);
+    return false;
+}
+
+static PyObject *graph_enter(PyObject *self, PyObject *region) {
+    Capture *c = capture_of(self);
+    RegionId r;
+    if (!c || !region_of(c, region, &r)) return NULL;
+    capture_enter(c, r);
+    Py_RETURN_NONE;
+}
+static PyObject *graph_leave(PyObject *self, PyObject *none) {
+    (void)none;
+    Capture *c = capture_of(self);
+    if (!c) return NULL;
+    capture_leave(c);
+    Py_RETURN_NONE;
+}
+
+/* ---- If and While */
+
+static PyObject *graph_if(PyObject *self, PyObject *args) {
+    PyObject *cond, *then_region, *then_values, *else_region, *else_values;
+    Capture *c = capture_of(self);
+    if (!c || !PyArg_ParseTuple(args, "O!OOOO:if_", core.tensor, &cond, &then_region, &then_values,
+                                &else_region, &else_values))
+        return NULL;
+    Side a, b;
+    Py_ssize_t n, m;
+    if (!region_of(c, then_region, &a.region) || !region_of(c, else_region, &b.region)) return NULL;
+    Tensor **then = tensors_of(then_values, &n);
+    Tensor **other = then ? tensors_of(else_values, &m) : NULL;
+    Tensor **out = other ? room(n) : NULL;
+    PyObject *made = NULL;
+    if (out && n == m) {
+        a.values = then, b.values = other;
+        Status status = capture_if(c, TENSOR(cond)->t, a, b, (int)n, out);
+        if (status != OK) raise_status(status);
+        made = status == OK ? tuple_of(out, n) : NULL;
+        if (status == OK) out = NULL;
+    } else if (out) {
+        PyErr_SetString(PyExc_ValueError, "if_: both sides must give the same number of values");
+    }
+    PyMem_Free(then);
+    PyMem_Free(other);
+    PyMem_Free(out);
+    return made;
+}
+
+/* A loop on its way is a capsule. */
+static void free_loop(PyObject *capsule) {
+    Loop *loop = PyCapsule_GetPointer(capsule, "diptych loop");
+    loop_done(loop);
+    PyMem_Free(loop);
+}
+
+/* loop(init) -> (loop, params, condition region, body region) */
+static PyObject *graph_loop(PyObject *self, PyObject *init) {
+    Capture *c = capture_of(self);
+    Py_ssize_t n;
+    Tensor **first = c ? tensors_of(init, &n) : NULL;
+    Tensor **params = first ? room(n) : NULL;
+    Loop *loop = params ? PyMem_Calloc(1, sizeof *loop) : NULL;
+    PyObject *made = NULL;
+    if (loop) {
+        Status status = capture_loop(c, (int)n, first, loop, params);
+        if (status == OK) {
+            PyObject *tuple = tuple_of(params, n);
+            params = NULL;
+            PyObject *capsule = PyCapsule_New(loop, "diptych loop", free_loop);
+            made = tuple && capsule
+                       ? Py_BuildValue("NNII", capsule, tuple, loop->condition, loop->body)
+                       : NULL;
+        } else {
+            raise_status(status);
+            PyMem_Free(loop);
+        }
+    }
+    PyMem_Free(first);
+    PyMem_Free(params);
+    return made;
+}
+
+/* while_(loop, condition, next) */
+static PyObject *graph_while(PyObject *self, PyObject *args) {
+    PyObject *capsule, *cond, *next;
+    Capture *c = capture_of(self);
+    if (!c || !PyArg_ParseTuple(args, "OO!O:while_", &capsule, core.tensor, &cond, &next))
+        return NULL;
+    Loop *loop = PyCapsule_GetPointer(capsule, "diptych loop");
+    Py_ssize_t n;
+    Tensor **values = loop ? tensors_of(next, &n) : NULL;
+    Tensor **out = values ? room(n) : NULL;
+    PyObject *made = NULL;
+    if (out && n == loop->n) {
+        Status status = capture_while(c, loop, TENSOR(cond)->t, values, out);
+        if (status != OK) raise_status(status);
+        made = status == OK ? tuple_of(out, n) : NULL;
+        if (status == OK) out = NULL;
+    } else if (out) {
+        PyErr_Format(PyExc_ValueError, "while_: %zd next values for %d carried ones", n, loop->n);
+    }
+    PyMem_Free(values);
+    PyMem_Free(out);
+    return made;
+}
+
+/* ---- host functions */
+
+typedef struct HostCall {
+    PyObject *function;
+    int nout;
+    TensorType types[];
+} HostCall;
+
+static void host_release(void *ctx) {
+    HostCall *h = ctx;
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF(h->function);
+    PyGILState_Release(state);
+    free(h);
+}
+
+static Status host_results(const HostCall *h, PyObject *result, Tensor **out) {
+    for (int i = 0; i < h->nout; i++) {
+        PyObject *o = PyTuple_Check(result) && PyTuple_GET_SIZE(result) == h->nout
+                          ? PyTuple_GET_ITEM(result, i)
+                          : NULL;
+        if (o && IS_TENSOR(o) && type_equal(&TENSOR(o)->t->type, &h->types[i])) {
+            out[i] = tensor_alias(TENSOR(o)->t);
+            continue;
+        }
+        while (i--) tensor_unref(out[i]);
+        return FAIL(TYPE, "a host function gave something else than the tensors it promised");
+    }
+    return OK;
+}
+
+static Status host_call(void *ctx, int nin, Tensor *const *in, int nout, Tensor **out) {
+    (void)nout;
+    const HostCall *h = ctx;
+    PyGILState_STATE state = PyGILState_Ensure();
+    Status status = OK;
+    PyObject *args = PyTuple_New(nin);
+    for (int i = 0; i < nin && args; i++) {
+        PyObject *o = tensor_wrap(tensor_alias(in[i]));
+        if (o)
+            PyTuple_SET_ITEM(args, i, o);
+        else
+            Py_CLEAR(args);
+    }
+    PyObject *result = args ? PyObject_Call(h->function, args, NULL) : NULL;
+    status = result ? (out ? host_results(h, result, out) : OK)
+                    : status_of_exception("a function called from a graph");
+    Py_XDECREF(result);
+    Py_XDECREF(args);
+    PyGILState_Release(state);
+    return status;
+}
+
+/* host(function, tensors, [(dtype, shape), ...], deferred) */
+static PyObject *graph_host(PyObject *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"function", "tensors", "results", "deferred", NULL};
+    PyObject *function, *list, *specs;
+    int late = 0;
+    Capture *c = capture_of(self);
+    if (!c || !PyArg_ParseTupleAndKeywords(args, keywords, "OOO!|p:host", names, &function, &list,
+                                           &PyList_Type, &specs, &late))
+        return NULL;
+    Py_ssize_t n, nout = PyList_GET_SIZE(specs);
+    if (late && nout)
+        return PyErr_SetString(PyExc_ValueError, "host: a deferred call has no results"), NULL;
+    HostCall *h = calloc(1, sizeof *h + (size_t)nout * sizeof *h->types);
+    if (!h) return PyErr_NoMemory();
+    h->nout = (int)nout;
+    for (Py_ssize_t i = 0; i < nout; i++) {
+        PyObject *dtype, *shape;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(specs, i), "OO", &dtype, &shape) ||
+            !type_of(dtype, shape, &h->types[i]))
+            return free(h), NULL;
+    }
+    Tensor **in = tensors_of(list, &n), **out = in ? room(nout) : NULL;
+    if (!out) return free(h), PyMem_Free(in), NULL;
+    h->function = Py_NewRef(function);
+    Host host = {.is_late = late, .name = "python", .call = host_call, .release = host_release};
+    host.ctx = h;
+    Status status = capture_host(c, host, (int)n, in, (int)nout, h->types, out);
+    PyMem_Free(in);
+    if (status == OK) return tuple_of(out, nout);
+    PyMem_Free(out);
+    return raise_status(status);
+}
+
+/* ---- parameters */
+
+/* params() -> [(Parameter, value, grad or None), ...] of those the graph has touched */
+static PyObject *graph_params(PyObject *self, PyObject *none) {
+    (void)none;
+    Capture *c = capture_of(self);
+    PyObject *list = c ? PyList_New(0) : NULL;
+    for (uint32_t i = 0; list && i < capture_nparams(c); i++) {
+        Param *p = capture_param(c, i);
+        if (!p->handle) continue;
+        PyObject *value = tensor_wrap(tensor_ref(p->value));
+        PyObject *grad = p->grad ? tensor_wrap(tensor_ref(p->grad)) : Py_NewRef(Py_None);
+        PyObject *item = value && grad ? Py_BuildValue("ONN", p->handle, value, grad) : NULL;
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* set_param(parameter, value, grad) */
+static PyObject *graph_set_param(PyObject *self, PyObject *args) {
+    PyObject *o, *value, *grad = Py_None;
+    if (!capture_of(self) ||
+        !PyArg_ParseTuple(args, "O!O!|O:set_param", core.parameter, &o, core.tensor, &value, &grad))
+        return NULL;
+    if (grad != Py_None && !IS_TENSOR(grad))
+        return PyErr_SetString(PyExc_TypeError, "set_param: grad must be a Tensor or None"), NULL;
+    Param *p = PARAMETER(o)->param;
+    if (!capture_is_on())
+        return PyErr_SetString(PyExc_RuntimeError, "set_param: the capture does not run"), NULL;
+    capture_touch(p);
+    Status status = param_assign(p, TENSOR(value)->t);
+    if (status == OK) status = param_set_grad(p, grad == Py_None ? NULL : TENSOR(grad)->t);
+    TENSOR(o)->t = p->value;
+    return done(status);
+}
+
+/* set_line(file, line, column, end_column, function) */
+static PyObject *graph_set_line(PyObject *self, PyObject *args) {
+    Line line;
+    Capture *c = capture_of(self);
+    if (!c || !PyArg_ParseTuple(args, "siiis:set_line", &line.file, &line.line, &line.column,
+                                &line.end_column, &line.function))
+        return NULL;
+    capture_line(c, &line);
+    Py_RETURN_NONE;
+}
+
+/* ---- the end */
+
+static PyObject *graph_outputs(PyObject *self, PyObject *list) {
+    Capture *c = capture_of(self);
+    Py_ssize_t n;
+    Tensor **t = c ? tensors_of(list, &n) : NULL;
+    if (!t) return NULL;
+    Status status = capture_finish(c, (int)n, t, &GRAPH(self)->program);
+    PyMem_Free(t);
+    if (status != OK) return raise_status(status);
+    capture_free(c);
+    GRAPH(self)->capture = NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *graph_run(PyObject *self, PyObject *list) {
+    Program *p = GRAPH(self)->program;
+    if (!p) return PyErr_SetString(PyExc_RuntimeError, "Graph: outputs() was not called yet"), NULL;
+    Py_ssize_t n;
+    Tensor **in = tensors_of(list, &n), **out = in ? room(p->noutputs) : NULL;
+    if (!out) return PyMem_Free(in), NULL;
+    Status status = program_run(p, (int)n, in, out);
+    PyMem_Free(in);
+    if (status == OK) return tuple_of(out, p->noutputs);
+    PyMem_Free(out);
+    return raise_status(status);
+}
+
+static Graph *graph_of(PyObject *self) {
+    return GRAPH(self)->program ? GRAPH(self)->program->graph : capture_graph(GRAPH(self)->capture);
+}
+
+static PyObject *graph_text(PyObject *self, PyObject *none) {
+    (void)none;
+    char *text = graph_print(graph_of(self));
+    PyObject *o = PyUnicode_FromString(text);
+    free(text);
+    return o;
+}
+static PyObject *graph_verify_method(PyObject *self, PyObject *none) {
+    (void)none;
+    return done(graph_verify(graph_of(self)));
+}
+static PyObject *graph_nodes(PyObject *self, void *c) {
+    (void)c;
+    return PyLong_FromUnsignedLong(graph_of(self)->nnodes - 1);
+}
+
+static PyObject *is_symbolic(PyObject *module, PyObject *o) {
+    (void)module;
+    return PyBool_FromLong(IS_TENSOR(o) && TENSOR(o)->t->symbol);
+}
+
+static PyMethodDef graph_methods[] = {
+    {"begin", graph_begin, METH_NOARGS, "Op calls of this thread become nodes from now on."},
+    {"end", graph_end, METH_NOARGS, "Op calls run again; parameters have their old values."},
+    {"input", CFUNC(graph_input_method), METH_FASTCALL, "input(dtype, shape): a symbolic Tensor."},
+    {"region", graph_region_method, METH_NOARGS, "A new region inside the present one."},
+    {"enter", graph_enter, METH_O, "Nodes go into this region until leave()."},
+    {"leave", graph_leave, METH_NOARGS, "Back to the region around."},
+    {"if_", graph_if, METH_VARARGS,
+     "if_(condition, then_region, then_values, else_region, else_values) -> tuple of Tensors"},
+    {"loop", graph_loop, METH_O, "loop(init) -> (loop, params, condition region, body region)"},
+    {"while_", graph_while, METH_VARARGS, "while_(loop, condition, next_values) -> tuple"},
+    {"host", CFUNC(graph_host), METH_VARARGS | METH_KEYWORDS,
+     "host(function, tensors, [(dtype, shape), ...], deferred=False) -> tuple of Tensors"},
+    {"params", graph_params, METH_NOARGS, "[(Parameter, value, grad or None), ...] touched so far"},
+    {"set_param", graph_set_param, METH_VARARGS, "set_param(parameter, value, grad=None)"},
+    {"set_line", graph_set_line, METH_VARARGS,
+     "set_line(file, line, column, end_column, function): position of the nodes that follow"},
+    {"outputs", graph_outputs, METH_O, "Ends the capture with these results."},
+    {"run", graph_run, METH_O, "run(inputs) -> tuple of Tensors"},
+    {"text", graph_text, METH_NOARGS, "The graph as text."},
+    {"verify", graph_verify_method, METH_NOARGS, "Checks the graph's invariants."},
+    {0},
+};
+static PyGetSetDef graph_getset[] = {{"nodes", graph_nodes, NULL, "Number of nodes.", NULL}, {0}};
+static PyType_Slot graph_slots[] = {
+    {Py_tp_new, graph_make},
+    {Py_tp_dealloc, graph_dealloc},
+    {Py_tp_methods, graph_methods},
+    {Py_tp_getset, graph_getset},
+    {Py_tp_doc, "A graph being captured, then run."},
+    {0},
+};
+static PyType_Spec graph_spec = {
+    .name = "diptych._core.Graph",
+    .basicsize = sizeof(GraphObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = graph_slots,
+};
+static PyMethodDef functions[] = {
+    {"is_symbolic", is_symbolic, METH_O, "Whether this is a tensor of a graph being captured."},
+    {0},
+};
+
+static void show_param(Param *p) { TENSOR(p->handle)->t = p->value; }
+
+bool graph_type_init(PyObject *module) {
+    capture_shows = show_param;
+    graph_type_object = (PyTypeObject *)PyType_FromModuleAndSpec(module, &graph_spec, NULL);
+    return graph_type_object && PyModule_AddFunctions(module, functions) == 0 &&
+           PyModule_AddObjectRef(module, "Graph", (PyObject *)graph_type_object) == 0;
+}

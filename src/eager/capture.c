@@ -1,0 +1,352 @@
+/* Recording op calls into a graph. */
+#include "eager/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/pool.h"
+
+_Thread_local Capture *capture_now;
+void (*capture_shows)(Param *p);
+
+typedef struct ConstEntry {
+    Tensor *tensor; /* held by the graph */
+    Value value;
+} ConstEntry;
+
+struct Capture {
+    Graph *graph;
+    Storage *stand_in; /* marks the symbolic tensors of this capture */
+    Capture *outer;    /* what ran when this one began */
+    bool is_on;
+    RegionId *stack;
+    uint32_t depth, cap_stack;
+    uint32_t line;
+    uint64_t *since; /* a region: the tape's clock when it was made */
+    uint32_t cap_since;
+    ParamTrace *params;
+    uint32_t nparams, cap_params;
+    ConstEntry *consts; /* open addressing; size is a power of two */
+    uint32_t nconsts, cap_consts;
+};
+
+static void *checked(void *p) {
+    if (!p) abort(); /* bookkeeping: the pool_small policy */
+    return p;
+}
+
+static void nothing(void *ctx) { (void)ctx; }
+
+Capture *capture_new(void) {
+    Capture *c = checked(calloc(1, sizeof *c));
+    c->graph = graph_new();
+    storage_lend(NULL, 0, nothing, NULL, &c->stand_in);
+    c->cap_stack = 16;
+    c->stack = checked(calloc(c->cap_stack, sizeof *c->stack));
+    c->stack[c->depth++] = BODY;
+    return c;
+}
+
+Graph *capture_graph(const Capture *c) { return c->graph; }
+
+Status capture_begin(Capture *c) {
+    if (c->is_on) return FAIL(RUNTIME, "the capture has begun already");
+    c->is_on = true;
+    c->outer = capture_now;
+    capture_now = c;
+    return OK;
+}
+
+/* ---- symbolic tensors */
+
+static Tensor *symbol_new(Capture *c, Value v) {
+    const TensorType *type = graph_type(c->graph, v);
+    int64_t strides[MAX_RANK];
+    type_strides(type, strides);
+    Tensor *t = tensor_over(c->stand_in, type, strides, NULL);
+    t->dense = false; /* nothing may look at its bytes */
+    t->symbol = v;
+    return t;
+}
+
+Tensor *capture_input(Capture *c, const TensorType *type) {
+    return symbol_new(c, graph_input(c->graph, type));
+}
+
+static RegionId present(const Capture *c) { return c->stack[c->depth - 1]; }
+
+static ConstEntry *const_slot(const Capture *c, const Tensor *t) {
+    size_t mask = c->cap_consts - 1, i = ((uintptr_t)t * 0x9e3779b97f4a7c15u >> 20) & mask;
+    while (c->consts[i].tensor && c->consts[i].tensor != t) i = (i + 1) & mask;
+    return &c->consts[i];
+}
+
+static void grow_consts(Capture *c) {
+    ConstEntry *old = c->consts;
+    uint32_t n = c->cap_consts;
+    c->cap_consts = n ? n * 2 : 64;
+    c->consts = checked(calloc(c->cap_consts, sizeof *c->consts));
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].tensor) *const_slot(c, old[i].tensor) = old[i];
+    free(old);
+}
+
+/* Constants stand in the body, where every region sees them. */
+static Value const_value(Capture *c, Tensor *t) {
+    if (2 * (c->nconsts + 1) > c->cap_consts) grow_consts(c);
+    ConstEntry *e = const_slot(c, t);
+    if (!e->tensor) {
+        *e = (ConstEntry){t, graph_const(c->graph, BODY, t)};
+        c->nconsts++;
+    }
+    return e->value;
+}
+
+static Tensor *current(Tensor *t) {
+    Param *p = t->symbol ? NULL : t->holder;
+    if (!p) return t;
+    capture_touch(p);
+    return p->value;
+}
+
+Status capture_value(Capture *c, Tensor *t, Value *out) {
+    t = current(t);
+    if (!t->symbol) {
+        *out = const_value(c, t);
+        return OK;
+    }
+    if (t->storage != c->stand_in)
+        return FAIL(RUNTIME, "a tensor of a compiled function is used outside of the function; "
+                             "return it from there instead");
+    *out = graph_visible(c->graph, t->symbol, present(c));
+    if (*out) return OK;
+    return FAIL(RUNTIME, "a tensor computed inside a loop or branch is used outside of it");
+}
+
+/* ---- parameters */
+
+static void show(Param *p) {
+    if (p->handle && capture_shows) capture_shows(p);
+}
+
+void capture_touch(Param *p) {
+    Capture *c = capture_now;
+    if (p->value->symbol) return;
+    if (c->nparams == c->cap_params) {
+        c->cap_params = c->cap_params ? c->cap_params * 2 : 16;
+        c->params = checked(realloc(c->params, c->cap_params * sizeof *c->params));
+    }
+    ParamTrace *t = &c->params[c->nparams++];
+    *t = (ParamTrace){.param = param_ref(p), .old_value = tensor_ref(p->value)};
+    t->value = graph_input(c->graph, &p->value->type);
+    t->old_grad = p->grad;
+    if (p->grad) {
+        t->grad = graph_input(c->graph, &p->grad->type);
+        p->grad = symbol_new(c, t->grad);
+    }
+    param_take(p, symbol_new(c, t->value));
+    t->old_value->holder = p; /* handles on the old value still mean this parameter */
+    show(p);
+}
+
+uint32_t capture_nparams(const Capture *c) { return c->nparams; }
+Param *capture_param(const Capture *c, uint32_t i) { return c->params[i].param; }
+
+static void restore(ParamTrace *t) {
+    Param *p = t->param;
+    param_take(p, t->old_value);
+    tensor_unref(p->grad);
+    p->grad = t->old_grad;
+    t->old_value = t->old_grad = NULL;
+    show(p);
+}
+
+Status capture_end(Capture *c) {
+    if (!c->is_on || capture_now != c) return FAIL(RUNTIME, "this capture does not run");
+    for (uint32_t i = 0; i < c->nparams; i++) {
+        ParamTrace *t = &c->params[i];
+        uint32_t value = t->param->value->symbol,
+                 grad = t->param->grad ? t->param->grad->symbol : 0;
+        t->new_value = value == t->value ? 0 : value;
+        t->new_grad = grad == t->grad ? 0 : grad;
+        t->drops_grad = t->grad && !t->param->grad;
+        restore(t);
+    }
+    capture_now = c->outer;
+    c->is_on = false;
+    return OK;
+}
+
+void capture_free(Capture *c) {
+    if (c->is_on) capture_end(c);
+    for (uint32_t i = 0; i < c->nparams; i++) param_unref(c->params[i].param);
+    graph_unref(c->graph);
+    storage_unref(c->stand_in);
+    free(c->params);
+    free(c->consts);
+    free(c->stack);
+    free(c->since);
+    free(c);
+}
+
+/* ---- regions */
+
+RegionId capture_region(Capture *c, RegionId parent) {
+    RegionId r = graph_region(c->graph, parent ? parent : present(c));
+    if (r >= c->cap_since) {
+        c->cap_since = 2 * r + 16;
+        c->since = checked(realloc(c->since, c->cap_since * sizeof *c->since));
+    }
+    c->since[r] = tape_clock();
+    return r;
+}
+uint64_t capture_region_since(const Capture *c, RegionId r) { return c->since[r]; }
+
+Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type) {
+    return symbol_new(c, graph_param(c->graph, r, type));
+}
+
+void capture_enter(Capture *c, RegionId r) {
+    if (c->depth == c->cap_stack) {
+        c->cap_stack *= 2;
+        c->stack = checked(realloc(c->stack, c->cap_stack * sizeof *c->stack));
+    }
+    c->stack[c->depth++] = r;
+}
+
+void capture_leave(Capture *c) {
+    if (c->depth > 1) c->depth--;
+}
+
+void capture_line(Capture *c, const Line *line) { c->line = graph_line(c->graph, line); }
+
+/* ---- nodes */
+
+bool capture_inputs(int nin, Tensor *const *in, Tensor **mapped) {
+    bool symbolic = false;
+    for (int i = 0; i < nin; i++) {
+        mapped[i] = in[i] ? current(in[i]) : NULL;
+        symbolic |= mapped[i] && mapped[i]->symbol;
+    }
+    return symbolic;
+}
+
+/* Values of n tensors, with room for one more. NULL after a failure. */
+static Value *values_of(Capture *c, int n, Tensor *const *in) {
+    Value *v = checked(calloc((size_t)n + 1, sizeof *v));
+    for (int i = 0; i < n; i++) {
+        if (!in[i] || capture_value(c, in[i], &v[i]) == OK) continue;
+        free(v);
+        return NULL;
+    }
+    return v;
+}
+
+NodeId capture_node(Capture *c, NodeKind kind, int nin, const Value *in, int nout,
+                    const TensorType *types, Tensor **out) {
+    Node *n = graph_append(c->graph, present(c), kind, nin, in, nout, types);
+    NodeId id = c->graph->nnodes - 1;
+    n->line = c->line;
+    for (int i = 0; i < nout; i++) out[i] = symbol_new(c, n->out[i]);
+    return id;
+}
+
+/* The place in the random stream as a value: a fresh draw for random ops, that of the op whose
+ * numbers are drawn again for their gradients. 0: the op draws nothing. */
+static Value draw_of(Capture *c, const Op *op, void *attrs, int64_t count) {
+    uint32_t key_at, counter_at;
+    if (!op_draws(op, &key_at, &counter_at)) return 0;
+    int64_t *key = (int64_t *)((char *)attrs + key_at);
+    int64_t *counter = (int64_t *)((char *)attrs + counter_at);
+    if (op->kind == K_RANDOM) {
+        TensorType type = {.dtype = DT_u64, .rank = 1, .dims = {2}};
+        Node *n = graph_append(c->graph, present(c), N_DRAW, 0, NULL, 1, &type);
+        n->line = c->line;
+        n->count = count;
+        *key = DRAWN_KEY;
+        *counter = n->out[0];
+    }
+    return *key == DRAWN_KEY ? graph_visible(c->graph, (Value)*counter, present(c)) : 0;
+}
+
+Status capture_call(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
+                    const TensorType *types, Tensor **out) {
+    Capture *c = capture_now;
+    for (int i = 0; i < nout; i++) TRY(type_check(&types[i], op->name));
+    Value *v = values_of(c, nin, in);
+    if (!v) return error_status();
+    Value draw = draw_of(c, op, (void *)attrs, nout ? type_count(&types[0]) : 0);
+    if (draw) v[nin++] = draw;
+    NodeId id = capture_node(c, N_CALL, nin, v, nout, types, out);
+    graph_set_call(c->graph, id, op, attrs);
+    graph_node(c->graph, id)->draws = draw != 0;
+    free(v);
+    return OK;
+}
+
+Status capture_host(Capture *c, Host host, int nin, Tensor *const *in, int nout,
+                    const TensorType *types, Tensor **out) {
+    Value *v = values_of(c, nin, in);
+    if (!v) {
+        if (host.release) host.release(host.ctx);
+        return error_status();
+    }
+    NodeId id = capture_node(c, N_HOST, nin, v, nout, types, out);
+    free(v);
+    host.refs = 1;
+    Node *n = graph_node(c->graph, id);
+    n->host = checked(malloc(sizeof *n->host));
+    *n->host = host;
+    return OK;
+}
+
+/* ---- the end */
+
+Program *program_ref(Program *p) {
+    p->refs++;
+    return p;
+}
+
+void program_unref(Program *p) {
+    if (!p || --p->refs) return;
+    for (uint32_t i = 0; i < p->nparams; i++) param_unref(p->params[i].param);
+    graph_unref(p->graph);
+    free(p->params);
+    free(p);
+}
+
+/* The results of the body: the outputs' values v[n], then those of the writes. */
+static Status set_results(Capture *c, int n, const Value *outputs) {
+    Value *v = checked(calloc((size_t)n + 2 * c->nparams + 1, sizeof *v));
+    memcpy(v, outputs, (size_t)n * sizeof *v);
+    Status status = capture_end(c);
+    uint32_t all = (uint32_t)n;
+    for (uint32_t i = 0; i < c->nparams && status == OK; i++) {
+        const ParamTrace *t = &c->params[i];
+        if (t->new_value) v[all++] = graph_visible(c->graph, t->new_value, BODY);
+        if (t->new_grad) v[all++] = graph_visible(c->graph, t->new_grad, BODY);
+    }
+    for (uint32_t i = 0; i < all && status == OK; i++)
+        if (!v[i])
+            status = FAIL(RUNTIME, "a parameter's new value was left inside a loop or branch");
+    if (status == OK) graph_results(c->graph, BODY, all, v);
+    free(v);
+    return status;
+}
+
+Status capture_finish(Capture *c, int n, Tensor *const *outputs, Program **out) {
+    if (!c->is_on || capture_now != c) return FAIL(RUNTIME, "this capture does not run");
+    c->depth = 1;
+    Value *v = checked(calloc((size_t)n + 1, sizeof *v));
+    Status status = OK;
+    for (int i = 0; i < n && status == OK; i++) status = capture_value(c, outputs[i], &v[i]);
+    if (status == OK) status = set_results(c, n, v);
+    free(v);
+    if (status != OK) return status;
+    Program *p = checked(calloc(1, sizeof *p));
+    *p = (Program){1, graph_ref(c->graph), c->nparams, c->params, (uint32_t)n};
+    c->params = NULL;
+    c->nparams = c->cap_params = 0;
+    *out = p;
+    return OK;
+}

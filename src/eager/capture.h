@@ -1,0 +1,114 @@
+/* Capture: between begin and end, op calls of this thread on symbolic tensors become nodes of a
+ * graph instead of running.
+ *
+ * A symbolic tensor is a tensor whose type is known and whose bytes are not: its `symbol` is a
+ * value of the graph. Everything that only asks for types works on it unchanged: infer, promotion,
+ * the gradient tape (so gradients of captured code are captured too), layers, optimisers. Calls on
+ * concrete tensors still run at once: constant folding for nothing.
+ *
+ * A Param that a call reads becomes an input of the graph, and until the end its value is the
+ * symbolic one that the captured code has given it; at the end the old value returns, and the new
+ * one is a write of the graph. */
+#ifndef DIP_CAPTURE_H
+#define DIP_CAPTURE_H
+
+#include "eager/param.h"
+#include "graph/graph.h"
+
+typedef struct Capture Capture;
+
+/* The capture of this thread; NULL: calls run. */
+extern _Thread_local Capture *capture_now __attribute__((tls_model("initial-exec")));
+static inline bool capture_is_on(void) { return DIP_UNLIKELY(capture_now != NULL); }
+
+/* What a captured parameter was before and what the code made of it. */
+typedef struct ParamTrace {
+    Param *param;                 /* owned */
+    Value value, grad;            /* inputs of the graph; grad 0: it had none */
+    Value new_value, new_grad;    /* set at the end; 0: unchanged (grad: or none now) */
+    bool drops_grad;              /* it had a gradient and has none now */
+    Tensor *old_value, *old_grad; /* during the capture: what to restore */
+} ParamTrace;
+
+/* What a capture ends in. Inputs of the graph are those of capture_input in order, mixed with those
+ * of parameters (params[i].value, .grad). */
+typedef struct Program {
+    int refs;
+    Graph *graph;
+    uint32_t nparams;
+    ParamTrace *params;
+    uint32_t noutputs; /* results of the body that are outputs; new values and gradients follow */
+} Program;
+Program *program_ref(Program *p);
+void program_unref(Program *p); /* NULL is fine */
+
+Capture *capture_new(void);
+void capture_free(Capture *c);          /* restores what capture_finish has not */
+Status capture_begin(Capture *c);       /* calls of this thread are captured from now on */
+Status capture_end(Capture *c);         /* ... and run again; parameters have their old values */
+Graph *capture_graph(const Capture *c); /* borrowed */
+
+/* A symbolic tensor for an input of this type. */
+Tensor *capture_input(Capture *c, const TensorType *type);
+/* The number of the value in the graph; an error when it belongs to another graph. */
+Status capture_value(Capture *c, Tensor *t, Value *out);
+/* Ends the capture (if it runs): `outputs` and the writes become the results of the body. */
+Status capture_finish(Capture *c, int n, Tensor *const *outputs, Program **out);
+
+/* ---- regions: nodes go into the innermost one entered */
+RegionId capture_region(Capture *c, RegionId parent); /* parent 0: the present region */
+void capture_enter(Capture *c, RegionId r);
+void capture_leave(Capture *c);
+
+typedef struct Side {
+    RegionId region;
+    Tensor *const *values; /* n of them, pairwise of the same type on both sides */
+} Side;
+/* An If in the present region; out gets n symbolic tensors, differentiable where a value is. */
+Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out);
+
+typedef struct Loop {
+    RegionId condition, body;
+    int n;
+    Value *first; /* n, freed by loop_done */
+} Loop;
+/* A While whose carried values start at init[n]; params[n] stand for them in both regions. */
+Status capture_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor **params);
+Status capture_while(Capture *c, Loop *loop, Tensor *condition, Tensor *const *next, Tensor **out);
+void loop_done(Loop *loop);
+
+/* Calls a function outside when the graph runs; takes over `host`. */
+Status capture_host(Capture *c, Host host, int nin, Tensor *const *in, int nout,
+                    const TensorType *types, Tensor **out);
+
+/* The user's position for the nodes that follow. */
+void capture_line(Capture *c, const Line *line);
+
+/* ---- for capture_flow.c */
+
+/* A node of any kind in the present region, and its results as symbolic tensors. */
+NodeId capture_node(Capture *c, NodeKind kind, int nin, const Value *in, int nout,
+                    const TensorType *types, Tensor **out);
+Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type);
+/* The tape's clock when the region was made: older links stand outside of it. */
+uint64_t capture_region_since(const Capture *c, RegionId r);
+
+/* ---- parameters: for undoing and joining branches */
+uint32_t capture_nparams(const Capture *c);
+Param *capture_param(const Capture *c, uint32_t i);
+/* Makes p an input of the capture that runs, if it is not one yet. */
+void capture_touch(Param *p);
+/* Called when the value of a Param with a handle was replaced by the capture (the Python layer
+ * shows it). NULL: nothing. */
+extern void (*capture_shows)(Param *p);
+
+/* ---- for dispatch */
+
+/* Replaces parameters' values among in[] by the present ones (borrowed); true when one of them is
+ * symbolic now. */
+bool capture_inputs(int nin, Tensor *const *in, Tensor **mapped);
+/* The call as a node. */
+Status capture_call(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
+                    const TensorType *types, Tensor **out);
+
+#endif
