@@ -10,6 +10,7 @@
 #define vsub(p, q) W2(sub, p, q)
 #define vmul(p, q) W2(mul, p, q)
 #define vdiv(p, q) W2(div, p, q)
+#define vfloordiv(p, q) W2(floor_div, p, q)
 #define vmin(p, q) W2(minimum, p, q)
 #define vmax(p, q) W2(maximum, p, q)
 #define vpow(p, q) W2(pow, p, q)

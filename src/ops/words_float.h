@@ -118,10 +118,26 @@ WORD V vmullo(V a, V b, V p) {
 }
 
 WORD V vtruncdiv(V x, V y) { return vtrunc(x / y); }
-WORD V vfloordiv(V x, V y) { return vfloor(x / y); }
 WORD V vtruncmod(V x, V y) { return WORD_LIBM(fmod)(x, y); }
 WORD V vfloormod(V x, V y) {
     V r = WORD_LIBM(fmod)(x, y);
     V moved = (r < 0) != (y < 0) ? r + y : r;
     return r == 0 ? vcopysign(r, y) : moved;
+}
+
+/* The floor of the exact quotient: a rounded one may be the integer above it, or 0 from below. */
+WORD V vfloordiv(V x, V y) {
+    V q = x / y;
+    B below = (x != 0) & ((x < 0) != (y < 0));
+#ifdef CT_f32
+    V f = (below & (q == 0)) ? (V)-1 : vfloor(q);
+    W product = (W)f * y; /* exact; beyond x it shows that f is too large */
+    V whole = (y > 0 ? product > x : product < x) ? f - 1 : f;
+#else
+    V r = WORD_LIBM(fmod)(x, y);
+    V n = vround((x - r) / y - ((r != 0) & below));
+    V whole = n == 0 ? vcopysign(n, q) : n;
+#endif
+    V finite = visinf(x) ? (V)NAN : whole;
+    return y == 0 ? q : finite;
 }

@@ -15,8 +15,9 @@
  *   visnan visinf           -> B
  *   band bor bnot           on B
  *   vsel(m, a, b)           m ? a : b
- *   vfloordiv vfloormod     Python's // and %: floats floor(x / y) and the exact remainder with
- *                           the divisor's sign; integers x // 0 = 0, x % 0 = 0, MIN // -1 = MIN
+ *   vfloordiv vfloormod     Python's // and %: floats the floor of the exact quotient and the exact
+ *                           remainder with the divisor's sign, inf // y = NaN, x // 0 = x / 0;
+ *                           integers x // 0 = 0, x % 0 = 0, MIN // -1 = MIN
  *   vtruncdiv vtruncmod     C's / and fmod, with the same rule for zero
  *   vand vor vxor vnot      integers and bool
  *   vshl vshr               a shift count outside 0 .. bits-1 gives 0, or -1 for a negative

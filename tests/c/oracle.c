@@ -60,6 +60,12 @@ static double floor_mod(double a, double b) {
     if (r == 0) return copysign(r, b);
     return (r < 0) != (b < 0) ? r + b : r;
 }
+/* What is left after the remainder is a multiple of b. */
+static double floor_div(double a, double b) {
+    if (b == 0) return a / b;
+    double n = nearbyint((a - fmod(a, b)) / b), r = fmod(a, b);
+    return n - (r != 0 && (r < 0) != (b < 0));
+}
 static double sigmoid(double a) { return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)); }
 
 /* Newton's steps on erf, or on erfc far out, from a rough start (Winitzki 2008). */
@@ -104,7 +110,7 @@ static double digamma(double a) {
 #define vtrunc(a)       trunc(a)
 #define vsign(a)        sign_of(a)
 #define vcopysign(a, b) copysign(a, b)
-#define vfloordiv(a, b) floor(quotient(a, b))
+#define vfloordiv(a, b) oracle_round(computes_in, floor_div(a, b))
 #define vfloormod(a, b) floor_mod(a, b)
 #define vtruncdiv(a, b) trunc(quotient(a, b))
 #define vtruncmod(a, b) fmod(a, b)

@@ -8,7 +8,7 @@
 typedef __int128 Wide;
 
 /* The row's value; predicates give 0 or 1. Absent operands are 0. `ct` is the type the row computes
- * in: quotients are rounded to it before they are floored or truncated. */
+ * in: quotients are rounded to it (before they are truncated). */
 double oracle_float(const Op *op, DType ct, const double v[3]);
 /* Integer and bool rows, before wrapping to the result's width. `is_bool`: computed in bool. */
 Wide oracle_int(const Op *op, const Wide v[3], bool is_bool);

@@ -1,7 +1,9 @@
 """The statements of docs/semantics.md, section by section."""
 
+import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,34 @@ def test_float_division() -> None:
     same((x // y).asnumpy(), [3, -4, -4, 3, INF, -INF, NAN])
     same((x % y).asnumpy(), [1, 1, -1, -1, NAN, NAN, NAN])
     assert np.signbit((f32(4) % f32(-2)).asnumpy())[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_floor_division_is_exact(dtype: Any) -> None:
+    """Rounded, many quotients of multiples are the integer above."""
+    rng = np.random.default_rng(1)
+    y = rng.uniform(0.01, 9, 4000).astype(dtype) * rng.choice([-1, 1], 4000).astype(dtype)
+    x = np.floor(rng.uniform(-500, 500, 4000)).astype(dtype) * y  # rounded
+    y[:4], x[:4] = [0.1, -0.1, 0.1, 0.3], [1.0, 1.0, -1.0, 0.9]
+    want = [math.floor(Fraction(float(a)) / Fraction(float(b))) for a, b in zip(x, y, strict=True)]
+    q, r = ms.Tensor(x) // ms.Tensor(y), ms.Tensor(x) % ms.Tensor(y)
+    same(q.asnumpy(), want)
+    assert q.asnumpy()[0] == 9
+    back = q.asnumpy().astype(np.float64) * y.astype(np.float64) + r.asnumpy()
+    np.testing.assert_allclose(back, x, rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_floor_division_at_special_values(dtype: Any) -> None:
+    tiny = np.finfo(dtype).smallest_subnormal
+    values = np.array([0.0, -0.0, 1, -1, 2.5, -3, INF, -INF, NAN, tiny, -tiny, 1e30, -1e30], dtype)
+    x, y = np.meshgrid(values, values)
+    with np.errstate(all="ignore"):
+        want = np.floor_divide(x.astype(np.float64), y.astype(np.float64)).astype(dtype)
+    got = (ms.Tensor(x) // ms.Tensor(y)).asnumpy()
+    np.testing.assert_allclose(got, want, rtol=np.finfo(dtype).eps)
+    zero = want == 0
+    same(np.signbit(got[zero]), np.signbit(want[zero]))
 
 
 def test_integers_wrap() -> None:

@@ -39,7 +39,7 @@ def div(x: Array, y: Array) -> Array:
 
 
 def floor_div(x: Array, y: Array) -> Array:
-    return np.floor(np.true_divide(x, y)) if _is_float(x, y) else np.floor_divide(x, y)
+    return np.floor_divide(x, y)
 
 
 def remainder(x: Array, y: Array) -> Array:
