@@ -139,17 +139,6 @@ static Ref target_gradient(GradCtx *c, Ref g) {
     return b_mul(b, logs, g);
 }
 
-void grad_cross_entropy_core(GradCtx *c) {
-    if (!c->g[0]) return;
-    Builder *b = c->b;
-    Ref in[7] = {c->g[0], c->x[0], c->x[1], c->nin > 2 ? c->x[2] : 0, c->r[1], c->r[2], c->r[3]};
-    if (c->want[0]) c->dx[0] = b_call(b, OP_cross_entropy_grad, c->attrs, 7, in);
-    if (c->want[1] && dtype_is_float(c->xtypes[1]->dtype)) {
-        Ref g = b_div(b, c->g[0], c->r[3]);
-        c->dx[1] = target_gradient(c, at_classes(b, g, c->xtypes[0], c->xtypes[0]->rank > 1));
-    }
-}
-
 /* 1 at the label of each position (nowhere for an ignored one), or the probabilities. */
 static Ref target_weights(Builder *b, Ref y, const TensorType *x, const LossAttrs *at, int axis) {
     if (b->status != OK || dtype_is_float(b_type(b, y)->dtype)) return y;
@@ -160,6 +149,63 @@ static Ref target_weights(Builder *b, Ref y, const TensorType *x, const LossAttr
     Ref hit = b_op2(b, OP_equal, NULL, y, per_class(b, classes, x, axis));
     Ref live = b_op2(b, OP_not_equal, NULL, y, b_num(b, y, (double)at->ignore_index));
     return b_cast(b, b_op2(b, OP_logical_and, NULL, hit, live), x->dtype);
+}
+
+/* m v, and 0 where m is 0 whatever v is. */
+static Ref times(Builder *b, Ref m, Ref v) {
+    Ref zero = b_num(b, m, 0);
+    return b_op3(b, OP_where, NULL, b_op2(b, OP_equal, NULL, m, zero), zero, b_mul(b, m, v));
+}
+
+static Ref sum_to_classes(Builder *b, Ref v, const TensorType *x, int axis) {
+    IntList others = {0};
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis) others.v[others.n++] = i;
+    return others.n ? b_sum(b, v, others, false) : v;
+}
+
+/* Gradient of the class weights. The loss is the sum of w_c m_c times minus the log-probability,
+ * m_c = (1 - s) q_c + s / C, over the total; of labels the total holds the weights, too. */
+static Ref weight_gradient(GradCtx *c) {
+    Builder *b = c->b;
+    LossAttrs at = loss_attrs(c->op, c->attrs);
+    const TensorType *x = c->xtypes[0];
+    int axis = x->rank > 1;
+    bool labels = !dtype_is_float(c->xtypes[1]->dtype);
+    double s = at.label_smoothing;
+    Ref q = target_weights(b, c->x[1], x, &at, axis), m = q, dw = 0;
+    if (s != 0) {
+        Ref share = b_num(b, q, s / (double)x->dims[axis]);
+        if (labels) share = b_mul(b, share, b_sum(b, q, INTLIST1(axis), true));
+        m = b_add(b, b_mul(b, q, b_num(b, q, 1 - s)), share);
+    }
+    if (c->g[0]) {
+        Ref logs = c->x[0], g = at_classes(b, b_div(b, c->g[0], c->r[3]), x, axis);
+        if (!at.log_probs)
+            logs = b_op1(b, OP_log_softmax, &(attrs_log_softmax){.axis = axis}, logs);
+        dw = sum_to_classes(b, times(b, m, b_mul(b, b_neg(b, g), logs)), x, axis);
+    }
+    if (!labels || at.reduction != REDUCE_MEAN) return dw;
+    Ref slope = c->g[3];
+    if (c->g[0]) {
+        Ref through = b_div(b, b_mul(b, b_neg(b, c->g[0]), c->r[0]), c->r[3]);
+        slope = slope ? b_add(b, slope, through) : through;
+    }
+    if (!slope) return dw;
+    slope = times(b, sum_to_classes(b, q, x, axis), slope);
+    return dw ? b_add(b, dw, slope) : slope;
+}
+
+void grad_cross_entropy_core(GradCtx *c) {
+    Builder *b = c->b;
+    if (c->nin > 2 && c->want[2]) c->dx[2] = weight_gradient(c);
+    if (!c->g[0]) return;
+    Ref in[7] = {c->g[0], c->x[0], c->x[1], c->nin > 2 ? c->x[2] : 0, c->r[1], c->r[2], c->r[3]};
+    if (c->want[0]) c->dx[0] = b_call(b, OP_cross_entropy_grad, c->attrs, 7, in);
+    if (c->want[1] && dtype_is_float(c->xtypes[1]->dtype)) {
+        Ref g = b_div(b, c->g[0], c->r[3]);
+        c->dx[1] = target_gradient(c, at_classes(b, g, c->xtypes[0], c->xtypes[0]->rank > 1));
+    }
 }
 
 /* g (sum(t) softmax(x) - t), t as in kernels/loss.c. */

@@ -25,9 +25,6 @@ static const struct {
     {"hardtanh", 2, "", "a setting, not a weight"},
     {"threshold", 2, "", "a setting, not a weight"},
     {"embedding", 1, "padding_idx", "the padding row does not learn"},
-    {"cross_entropy", 2, "", "class weights are a setting"},
-    {"cross_entropy_core", 2, "", "class weights are a setting"},
-    {"nll_loss", 2, "", "class weights are a setting"},
 };
 
 static bool is_constant(const CasePlan *p, int input) {
