@@ -278,9 +278,14 @@ static Status run_expanded(Run *r) {
     return status;
 }
 
-/* Random ops are captured even when their inputs are known: each run draws anew. */
+/* Random ops are captured even when their inputs are known, for each run draws anew, and so are the
+ * gradients that repeat a captured draw. */
 static bool is_captured(const Run *r) {
+    uint32_t key, counter;
     if (r->op->kind == K_RANDOM) return true;
+    if (op_draws(r->op, &key, &counter) &&
+        *(const int64_t *)((const char *)r->attrs + key) == DRAWN_KEY)
+        return true;
     for (int i = 0; i < r->nin; i++)
         if (r->in[i] && r->in[i]->symbol) return true;
     return false;

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...common.parameter import Parameter
+from ...common.tensor import Tensor
 from .optimizer import Optimizer, _number
 
 __all__ = ["Adam", "AdamW", "AdamWeightDecay"]
@@ -34,8 +35,8 @@ class _AdamBase(Optimizer):
     def _moments(self) -> tuple[float, ...]:
         return (self.beta1, self.beta2, self.eps, self.weight_decay, 1 / self.loss_scale)
 
-    def _numbers(self) -> tuple[float, ...]:
-        return (float(self._count), *self._moments())
+    def _numbers(self, step: Tensor) -> tuple[Any, ...]:
+        return (step, *self._moments())
 
 
 class Adam(_AdamBase):
@@ -105,5 +106,5 @@ class AdamWeightDecay(_AdamBase):
     ) -> None:
         super().__init__(params, learning_rate, (beta1, beta2), eps, weight_decay)
 
-    def _numbers(self) -> tuple[float, ...]:
+    def _numbers(self, step: Tensor) -> tuple[Any, ...]:
         return self._moments()

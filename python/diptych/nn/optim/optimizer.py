@@ -80,7 +80,6 @@ class Optimizer(Cell):
         )
         for prefix, states in zip(self._states, self._lists, strict=True):
             setattr(self, prefix, states)
-        self._count = 0
 
     def _rate(self, rate: Any) -> Parameter:
         """The learning rate as a Parameter; schedules are kept beside it."""
@@ -111,19 +110,14 @@ class Optimizer(Cell):
         When it fails, out of memory included, parameters, states and step are as before."""
         lr = self.get_lr()
         next_step = self.global_step + 1
-        self._count += 1
-        try:
-            update_params(
-                self._op,
-                self.parameters,
-                self._lists,
-                gradients,
-                (lr, *self._numbers()),
-                **self._attributes(),
-            )
-        except BaseException:
-            self._count -= 1
-            raise
+        update_params(
+            self._op,
+            self.parameters,
+            self._lists,
+            gradients,
+            (lr, *self._numbers(next_step)),
+            **self._attributes(),
+        )
         self.global_step.set_data(next_step)
         return True
 
@@ -140,8 +134,8 @@ class Optimizer(Cell):
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Leaves names alone: the parameters belong to the network."""
 
-    def _numbers(self) -> tuple[float, ...]:
-        """The weak numbers of the update op after the learning rate."""
+    def _numbers(self, step: Tensor) -> tuple[Any, ...]:
+        """The numbers of the update op after the learning rate; step: of this step, from 1."""
         raise NotImplementedError(f"{type(self).__name__} does not give its numbers")
 
     def _attributes(self) -> dict[str, Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...common.dtype import float32
 from ...common.parameter import Parameter
+from ...common.tensor import Tensor
 from .optimizer import Optimizer, _number
 
 __all__ = ["SGD", "Momentum"]
@@ -39,12 +41,13 @@ class SGD(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.nesterov = nesterov
 
-    def _numbers(self) -> tuple[float, ...]:
+    def _numbers(self, step: Tensor) -> tuple[Any, ...]:
         common = (self.weight_decay, 1 / self.loss_scale)
         if not self.momentum:
             return common
         # The first step takes the gradient whole: the accumulator starts as g, not (1 - d) g.
-        return (self.momentum, self.dampening if self._count > 1 else 0.0, *common)
+        dampening = self.dampening and (step > 1).astype(float32) * self.dampening
+        return (self.momentum, dampening, *common)
 
     def _attributes(self) -> dict[str, Any]:
         return {"use_nesterov": self.nesterov} if self.momentum else {}
@@ -68,7 +71,7 @@ class Momentum(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.use_nesterov = use_nesterov
 
-    def _numbers(self) -> tuple[float, ...]:
+    def _numbers(self, step: Tensor) -> tuple[Any, ...]:
         return (self.momentum, 0.0, self.weight_decay, 1 / self.loss_scale)
 
     def _attributes(self) -> dict[str, Any]:

@@ -1,0 +1,357 @@
+"""Capturing op calls into a graph: values, gradients, branches, loops, draws, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import diptych as ms
+from diptych import Parameter, Tensor, _core, nn, ops
+
+
+def vector(*values: float) -> Tensor:
+    return Tensor(np.array(values, np.float32))
+
+
+class Capture:
+    """with Capture() as g: op calls on g.input(...) append nodes."""
+
+    def __enter__(self) -> _core.Graph:
+        self.graph = _core.Graph()
+        self.graph.begin()
+        return self.graph
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is not None:
+            self.graph.end()
+
+
+def trace(function: Callable[..., Tensor], *args: Tensor) -> _core.Graph:
+    """The graph of a function of tensors with one result."""
+    with Capture() as g:
+        g.outputs([function(*(g.input(a.dtype, a.shape) for a in args))])
+    g.verify()
+    return g
+
+
+def choose(g: _core.Graph, condition: Tensor, then: Callable, orelse: Callable) -> Tensor:
+    """A one-value If."""
+    sides = []
+    for side in (then, orelse):
+        region = g.region()
+        g.enter(region)
+        sides += [region, [side()]]
+        g.leave()
+    return g.if_(condition, *sides)[0]
+
+
+def test_a_symbolic_tensor_knows_its_type_and_refuses_its_values() -> None:
+    with Capture() as g:
+        x = g.input(ms.float32, (2, 3))
+        y = ops.matmul(x, x.T) + 1
+        assert _core.is_symbolic(y) and y.shape == (2, 2) and y.dtype is ms.float32
+        assert "float32[2, 2]" in repr(y)
+        for look in (y.asnumpy, y.tolist, y.sum().item, lambda: bool(y.sum()), lambda: 1 in y):
+            with pytest.raises(TypeError, match="known only when the compiled function runs"):
+                look()
+        with pytest.raises(ValueError, match="matmul"):
+            ops.matmul(x, x)
+        g.outputs([y])
+    with pytest.raises(RuntimeError, match="outside of the function|does not run"):
+        y + 1 if not _core.is_symbolic(y) else _core.Graph().outputs([y])
+
+
+def test_calls_on_known_values_run_at_once() -> None:
+    with Capture() as g:
+        assert (vector(1, 2) + 1).tolist() == [2, 3]
+        g.outputs([vector(1, 2) * 3])
+    assert g.run([])[0].tolist() == [3, 6]
+
+
+def test_a_run_checks_its_inputs() -> None:
+    g = trace(lambda x: x * 2, vector(1, 2))
+    with pytest.raises(ValueError, match="takes 1 inputs, 2 were given"):
+        g.run([vector(1, 2), vector(1, 2)])
+    with pytest.raises(ValueError, match=r"float32\[3\]; it was compiled for float32\[2\]"):
+        g.run([vector(1, 2, 3)])
+
+
+def test_errors_of_a_node_name_the_users_line() -> None:
+    with Capture() as g:
+        table, at = g.input(ms.float32, (3,)), g.input(ms.int32, (1,))
+        g.set_line("net.py", 7, 4, 9, "construct")
+        g.outputs([ops.gather(table, at, 0)])
+    assert g.run([vector(1, 2, 3), Tensor(np.array([2], np.int32))])[0].tolist() == [3]
+    with pytest.raises(IndexError, match=r"net\.py:7: gather"):
+        g.run([vector(1, 2, 3), Tensor(np.array([9], np.int32))])
+
+
+def test_both_sides_of_an_if_and_its_gradient() -> None:
+    """The gradient reads values from inside the taken side."""
+
+    def run(x: Tensor, g: _core.Graph | None = None) -> list[Tensor]:
+        leaf = Parameter(x, name="x") if g is None else x
+
+        def then() -> Tensor:
+            return ops.exp(x) * ops.sin(x)
+
+        def orelse() -> Tensor:
+            return x * x * 3
+
+        if g is None:
+            grad = ms.grad(lambda v: (ops.exp(v) * ops.sin(v) if v.sum() > 0 else v * v * 3).sum())
+            return [grad(leaf.value())]
+
+        def staged(v: Tensor) -> Tensor:
+            nonlocal x
+            x = v
+            return choose(g, v.sum() > 0, then, orelse).sum()
+
+        return [ms.grad(staged)(x)]
+
+    with Capture() as g:
+        g.outputs(run(g.input(ms.float32, (3,)), g))
+    g.verify()
+    for values in (vector(0.5, 1, 2), vector(-1, -2, 0.5)):
+        assert g.run([values])[0].tolist() == run(values)[0].tolist()
+
+
+def test_second_order_through_an_if() -> None:
+    def staged(g: _core.Graph, x: Tensor) -> Tensor:
+        def inner(v: Tensor) -> Tensor:
+            return choose(g, v.sum() > 0, lambda: v * v * v, lambda: ops.sin(v)).sum()
+
+        return ms.grad(lambda v: (ms.grad(inner)(v) * v).sum())(x)
+
+    with Capture() as g:
+        g.outputs([staged(g, g.input(ms.float32, (2,)))])
+    g.verify()
+    x = np.array([0.5, 1.5])
+    np.testing.assert_allclose(g.run([vector(*x)])[0].asnumpy(), 9 * x**2, rtol=1e-6)
+    np.testing.assert_allclose(
+        g.run([vector(*-x)])[0].asnumpy(), np.cos(-x) - -x * np.sin(-x), rtol=1e-5
+    )
+
+
+def test_nested_ifs_hand_values_out() -> None:
+    """A gradient inside reads values two regions down."""
+
+    def staged(g: _core.Graph, x: Tensor) -> Tensor:
+        def f(v: Tensor) -> Tensor:
+            def deep() -> Tensor:
+                return choose(g, v.max() > 2, lambda: ops.exp(v) * v, lambda: ops.tanh(v) * v)
+
+            return choose(g, v.sum() > 0, deep, lambda: v * v).sum()
+
+        return ms.grad(f)(x)
+
+    def eager(v: Tensor) -> Tensor:
+        if v.sum() > 0:
+            return (ops.exp(v) * v if v.max() > 2 else ops.tanh(v) * v).sum()
+        return (v * v).sum()
+
+    with Capture() as g:
+        g.outputs([staged(g, g.input(ms.float32, (2,)))])
+    g.verify()
+    for x in (vector(1, 3), vector(1, 1), vector(-1, -4)):
+        assert g.run([x])[0].tolist() == ms.grad(eager)(x).tolist()
+
+
+def test_a_loop_carries_values() -> None:
+    with Capture() as g:
+        x = g.input(ms.float32, (2,))
+        loop, (v, n), condition, body = g.loop([x, Tensor(0, ms.int32)])
+        g.enter(condition)
+        goes_on = v.sum() < 100
+        g.leave()
+        g.enter(body)
+        following = [v * 2, n + 1]
+        g.leave()
+        g.outputs(g.while_(loop, goes_on, following))
+    g.verify()
+    value, count = g.run([vector(1, 2)])
+    assert value.tolist() == [64, 128] and count.item() == 6
+    assert g.run([vector(70, 70)])[1].item() == 0
+
+
+def test_a_value_of_a_loop_stays_inside() -> None:
+    with Capture() as g:
+        loop, (v,), condition, body = g.loop([g.input(ms.float32, ())])
+        g.enter(condition)
+        goes_on = v < 100
+        g.leave()
+        g.enter(body)
+        inside = v * 2
+        g.leave()
+        g.while_(loop, goes_on, [inside])
+        with pytest.raises(RuntimeError, match="inside a loop or branch"):
+            inside + 1
+        g.end()
+
+
+def test_draws_are_those_of_eager_and_new_in_each_run() -> None:
+    def f(x: Tensor) -> Tensor:
+        return ops.dropout(x, 0.5) + ops.standard_normal((4,))
+
+    x = vector(1, 2, 3, 4)
+    g = trace(f, x)
+    ms.set_seed(3)
+    eager = [f(x).tolist() for _ in range(3)]
+    ms.set_seed(3)
+    assert [g.run([x])[0].tolist() for _ in range(3)] == eager
+
+
+def test_the_gradient_of_a_draw_repeats_it() -> None:
+    def f(x: Tensor) -> Tensor:
+        return ms.grad(lambda v: ops.dropout(v, 0.5).sum())(x)
+
+    x = vector(*range(64))
+    g = trace(f, x)
+    ms.set_seed(11)
+    eager = [f(x).tolist() for _ in range(2)]
+    ms.set_seed(11)
+    assert [g.run([x])[0].tolist() for _ in range(2)] == eager
+
+
+def training(rule: Callable) -> tuple[Callable, nn.Cell]:
+    ms.set_seed(5)
+    net = nn.SequentialCell(nn.Dense(6, 8), nn.ReLU(), nn.Dropout(p=0.25), nn.Dense(8, 3))
+    loss_of, optimizer = nn.CrossEntropyLoss(), rule(net.trainable_params())
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        loss = loss_of(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, net
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda p: nn.Adam(p, 1e-2),
+        lambda p: nn.SGD(p, 1e-1),
+        lambda p: nn.Momentum(p, 1e-1, 0.9),
+        lambda p: nn.AdamWeightDecay(p, 1e-2),
+    ],
+    ids=["adam", "sgd", "momentum", "adamw"],
+)
+def test_a_training_step_is_one_graph_with_the_bits_of_eager(rule: Callable) -> None:
+    x = Tensor(np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32))
+    y = Tensor(np.array([0, 1, 2, 1, 0], np.int32))
+    step, net = training(rule)
+    ms.set_seed(9)
+    eager = [step(x, y).item() for _ in range(4)]
+    weights = [p.asnumpy() for p in net.get_parameters()]
+
+    step, net = training(rule)
+    before = [p.asnumpy() for p in net.get_parameters()]
+    g = trace(step, x, y)
+    for p, old in zip(net.get_parameters(), before, strict=True):
+        assert np.array_equal(p.asnumpy(), old) and p.grad is None
+    ms.set_seed(9)
+    assert [g.run([x, y])[0].item() for _ in range(4)] == eager
+    for p, new in zip(net.get_parameters(), weights, strict=True):
+        assert np.array_equal(p.asnumpy(), new)
+
+
+def test_a_failing_run_changes_nothing() -> None:
+    p = Parameter(vector(1, 2, 3), name="p")
+    said: list[str] = []
+    with Capture() as g:
+        at = g.input(ms.int32, (1,))
+        ops.assign(p, p + ops.standard_normal((3,)))
+        g.host(lambda: said.append("late"), [], [], deferred=True)
+        g.outputs([ops.gather(p, at, 0)])
+    ms.set_seed(1)
+    with pytest.raises(IndexError):
+        g.run([Tensor(np.array([5], np.int32))])
+    assert p.tolist() == [1, 2, 3] and said == []
+    after_failure = ops.standard_normal((3,)).tolist()
+    ms.set_seed(1)
+    assert ops.standard_normal((3,)).tolist() == after_failure
+    g.run([Tensor(np.array([1], np.int32))])
+    assert p.tolist() != [1, 2, 3] and said == ["late"]
+
+
+def test_weights_changed_outside_are_seen() -> None:
+    p = Parameter(vector(1, 2), name="p")
+    g = trace(lambda x: x * p, vector(1, 1))
+    assert g.run([vector(3, 3)])[0].tolist() == [3, 6]
+    p.set_data(vector(5, 5))
+    assert g.run([vector(3, 3)])[0].tolist() == [15, 15]
+
+
+def test_gradients_gather_across_runs() -> None:
+    p = Parameter(vector(1, 2), name="p")
+
+    def f(x: Tensor) -> Tensor:
+        loss = (x * p).sum()
+        loss.backward()
+        return loss
+
+    g = trace(f, vector(1, 1))
+    g.run([vector(3, 4)])
+    assert p.grad.tolist() == [3, 4]
+    more = trace(f, vector(1, 1))
+    more.run([vector(1, 1)])
+    assert p.grad.tolist() == [4, 5]
+
+
+def test_host_calls_run_in_order_with_values() -> None:
+    seen: list[object] = []
+
+    def double(x: Tensor) -> tuple[Tensor]:
+        seen.append(x.tolist())
+        return (x * 2,)
+
+    with Capture() as g:
+        x = g.input(ms.float32, (2,))
+        (y,) = g.host(double, [x], [(ms.float32, (2,))])
+        g.host(lambda v: seen.append(("late", v.tolist())), [y], [], deferred=True)
+        (z,) = g.host(double, [y], [(ms.float32, (2,))])
+        g.outputs([z])
+    assert g.run([vector(1, 2)])[0].tolist() == [4, 8]
+    assert seen == [[1, 2], [2, 4], ("late", [2, 4])]
+
+
+def test_an_exception_of_a_host_function_passes_through() -> None:
+    def fail(x: Tensor) -> tuple[()]:
+        raise KeyError("mine")
+
+    with Capture() as g:
+        x = g.input(ms.float32, (2,))
+        g.host(fail, [x], [])
+        g.outputs([x])
+    with pytest.raises(KeyError, match="mine"):
+        g.run([vector(1, 2)])
+
+
+def test_a_host_function_that_breaks_its_promise() -> None:
+    with Capture() as g:
+        x = g.input(ms.float32, (2,))
+        g.outputs(g.host(lambda v: (v.sum(),), [x], [(ms.float32, (2,))]))
+    with pytest.raises(TypeError, match="something else than the tensors it promised"):
+        g.run([vector(1, 2)])
+
+
+def test_an_interrupted_capture_restores_parameters() -> None:
+    p = Parameter(vector(1, 2), name="p")
+    with pytest.raises(ZeroDivisionError), Capture() as g:
+        ops.assign(p, p * g.input(ms.float32, (2,)))
+        assert _core.is_symbolic(p)
+        raise ZeroDivisionError
+    assert p.tolist() == [1, 2]
+
+
+def test_the_text_names_lines_and_types() -> None:
+    with Capture() as g:
+        x = g.input(ms.float32, (2, 3))
+        g.set_line("/home/me/net.py", 12, 0, 0, "construct")
+        g.outputs([ops.relu(x)])
+    line = next(row for row in g.text().splitlines() if "relu" in row)
+    assert line.split("#")[0].strip() == "%2 = relu(%1) : float32[2, 3]"
+    assert line.split("#")[1].strip() == "net.py:12"
