@@ -5,12 +5,28 @@ from .basic import *  # noqa: F403
 from .cell import Cell
 from .container import *  # noqa: F403
 from .conv import *  # noqa: F403
+from .embedding import *  # noqa: F403
+from .image import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .norm import *  # noqa: F403
 from .optim import *  # noqa: F403
+from .padding import *  # noqa: F403
 from .pool import *  # noqa: F403
 from .rnn import *  # noqa: F403
 
 __all__ = ["Cell"]
-for _part in ("activation", "basic", "container", "conv", "loss", "norm", "optim", "pool", "rnn"):
+for _part in (
+    "activation",
+    "basic",
+    "container",
+    "conv",
+    "embedding",
+    "image",
+    "loss",
+    "norm",
+    "optim",
+    "padding",
+    "pool",
+    "rnn",
+):
     __all__ += globals()[_part].__all__

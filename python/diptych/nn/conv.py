@@ -9,8 +9,8 @@ from .. import ops
 from .._core import Tensor
 from ..common.initializer import HeUniform, Uniform, initializer
 from ..common.parameter import Parameter
-from .basic import check_positive
 from .cell import Cell
+from .check import check_positive
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d"]
 

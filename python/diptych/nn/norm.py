@@ -8,8 +8,8 @@ from .. import ops
 from .._core import Tensor
 from ..common.initializer import initializer
 from ..common.parameter import Parameter
-from .basic import check_positive
 from .cell import Cell
+from .check import check_positive
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNorm", "RMSNorm"]
 

@@ -12,6 +12,7 @@ from .composite import *  # noqa: E402, F403
 from .function import *  # noqa: E402, F403
 from .layers import *  # noqa: E402, F403
 from .loss import *  # noqa: E402, F403
+from .neural import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403
 from .random import *  # noqa: E402, F403
 from .recurrent import *  # noqa: E402, F403
