@@ -14,6 +14,17 @@ typedef struct ConstEntry {
     Value value;
 } ConstEntry;
 
+/* What a node of a loop, or a region's end, was given; kept for the loop's gradient. */
+typedef struct Handles {
+    Tensor **tensors;
+    int n;
+} Handles;
+
+typedef struct RegionNote {
+    uint64_t since; /* the tape's clock when it was made */
+    bool in_loop;
+} RegionNote;
+
 struct Capture {
     Graph *graph;
     Storage *stand_in; /* marks the symbolic tensors of this capture */
@@ -22,8 +33,10 @@ struct Capture {
     RegionId *stack;
     uint32_t depth, cap_stack;
     uint32_t line;
-    uint64_t *since; /* a region: the tape's clock when it was made */
-    uint32_t cap_since;
+    RegionNote *notes; /* a region */
+    uint32_t cap_notes;
+    Handles *handles; /* a node inside a loop: the handles it was called with */
+    uint32_t cap_handles;
     ParamTrace *params;
     uint32_t nparams, cap_params;
     ConstEntry *consts; /* open addressing; size is a power of two */
@@ -68,6 +81,8 @@ static Tensor *symbol_new(Capture *c, Value v) {
     t->symbol = v;
     return t;
 }
+
+Tensor *capture_symbol(Capture *c, Value v) { return symbol_new(c, v); }
 
 Tensor *capture_input(Capture *c, const TensorType *type) {
     return symbol_new(c, graph_input(c->graph, type));
@@ -185,7 +200,12 @@ void capture_free(Capture *c) {
     free(c->params);
     free(c->consts);
     free(c->stack);
-    free(c->since);
+    free(c->notes);
+    for (uint32_t i = 0; i < c->cap_handles; i++) {
+        for (int k = 0; k < c->handles[i].n; k++) tensor_unref(c->handles[i].tensors[k]);
+        free(c->handles[i].tensors);
+    }
+    free(c->handles);
     free(c);
 }
 
@@ -193,14 +213,34 @@ void capture_free(Capture *c) {
 
 RegionId capture_region(Capture *c, RegionId parent) {
     RegionId r = graph_region(c->graph, parent ? parent : present(c));
-    if (r >= c->cap_since) {
-        c->cap_since = 2 * r + 16;
-        c->since = checked(realloc(c->since, c->cap_since * sizeof *c->since));
+    if (r >= c->cap_notes) {
+        c->cap_notes = 2 * r + 16;
+        c->notes = checked(realloc(c->notes, c->cap_notes * sizeof *c->notes));
     }
-    c->since[r] = tape_clock();
+    RegionId outer = c->graph->regions[r].parent;
+    c->notes[r] = (RegionNote){tape_clock(), outer != BODY && c->notes[outer].in_loop};
     return r;
 }
-uint64_t capture_region_since(const Capture *c, RegionId r) { return c->since[r]; }
+uint64_t capture_region_since(const Capture *c, RegionId r) { return c->notes[r].since; }
+void capture_region_loops(Capture *c, RegionId r) { c->notes[r].in_loop = true; }
+
+void capture_keep(Capture *c, NodeId id, int n, Tensor *const *handles) {
+    if (present(c) == BODY || !c->notes[present(c)].in_loop) return;
+    if (id >= c->cap_handles) {
+        uint32_t cap = 2 * id + 64;
+        c->handles = checked(realloc(c->handles, cap * sizeof *c->handles));
+        memset(c->handles + c->cap_handles, 0, (cap - c->cap_handles) * sizeof *c->handles);
+        c->cap_handles = cap;
+    }
+    Handles *h = &c->handles[id];
+    h->n = n;
+    h->tensors = checked(calloc((size_t)n + 1, sizeof *h->tensors));
+    for (int i = 0; i < n; i++) h->tensors[i] = handles[i] ? tensor_ref(handles[i]) : NULL;
+}
+
+Tensor *const *capture_kept(const Capture *c, NodeId id) {
+    return id < c->cap_handles ? c->handles[id].tensors : NULL;
+}
 
 Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type) {
     return symbol_new(c, graph_param(c->graph, r, type));
@@ -252,13 +292,14 @@ NodeId capture_node(Capture *c, NodeKind kind, int nin, const Value *in, int nou
 }
 
 /* The place in the random stream as a value: a fresh draw for random ops, that of the op whose
- * numbers are drawn again for their gradients. 0: the op draws nothing. */
-static Value draw_of(Capture *c, const Op *op, void *attrs, int64_t count) {
+ * numbers are drawn again for their gradients. *out 0: the op draws nothing. */
+static Status draw_of(Capture *c, const Op *op, void *attrs, int64_t count, Value *out) {
     uint32_t key_at, counter_at;
-    if (!op_draws(op, &key_at, &counter_at)) return 0;
+    *out = 0;
+    if (!op_draws(op, &key_at, &counter_at)) return OK;
     int64_t *key = (int64_t *)((char *)attrs + key_at);
     int64_t *counter = (int64_t *)((char *)attrs + counter_at);
-    if (op->kind == K_RANDOM) {
+    if (op->kind == K_RANDOM && *key != DRAWN_KEY) {
         TensorType type = {.dtype = DT_u64, .rank = 1, .dims = {2}};
         Node *n = graph_append(c->graph, present(c), N_DRAW, 0, NULL, 1, &type);
         n->line = c->line;
@@ -266,7 +307,13 @@ static Value draw_of(Capture *c, const Op *op, void *attrs, int64_t count) {
         *key = DRAWN_KEY;
         *counter = n->out[0];
     }
-    return *key == DRAWN_KEY ? graph_visible(c->graph, (Value)*counter, present(c)) : 0;
+    if (*key != DRAWN_KEY) return OK;
+    *out = graph_visible(c->graph, (Value)*counter, present(c));
+    if (*out) return OK;
+    return FAIL(UNSUPPORTED,
+                "%s: its random numbers were drawn inside a loop and cannot be repeated "
+                "outside of it",
+                op->name);
 }
 
 Status capture_call(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
@@ -275,9 +322,15 @@ Status capture_call(const Op *op, const void *attrs, int nin, Tensor *const *in,
     for (int i = 0; i < nout; i++) TRY(type_check(&types[i], op->name));
     Value *v = values_of(c, nin, in);
     if (!v) return error_status();
-    Value draw = draw_of(c, op, (void *)attrs, nout ? type_count(&types[0]) : 0);
+    Value draw;
+    Status status = draw_of(c, op, (void *)attrs, nout ? type_count(&types[0]) : 0, &draw);
+    if (status != OK) {
+        free(v);
+        return status;
+    }
     if (draw) v[nin++] = draw;
     NodeId id = capture_node(c, N_CALL, nin, v, nout, types, out);
+    capture_keep(c, id, nin - (draw != 0), in);
     graph_set_call(c->graph, id, op, attrs);
     graph_node(c->graph, id)->draws = draw != 0;
     free(v);

@@ -70,7 +70,9 @@ Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, T
 typedef struct Loop {
     RegionId condition, body;
     int n;
-    Value *first; /* n, freed by loop_done */
+    Value *first;    /* n, freed by loop_done */
+    Tensor **init;   /* n, with their links */
+    Tensor **params; /* n, leaves where differentiable */
 } Loop;
 /* A While whose carried values start at init[n]; params[n] stand for them in both regions. */
 Status capture_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor **params);
@@ -90,8 +92,26 @@ void capture_line(Capture *c, const Line *line);
 NodeId capture_node(Capture *c, NodeKind kind, int nin, const Value *in, int nout,
                     const TensorType *types, Tensor **out);
 Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type);
+Tensor *capture_symbol(Capture *c, Value v);
 /* The tape's clock when the region was made: older links stand outside of it. */
 uint64_t capture_region_since(const Capture *c, RegionId r);
+/* Inside of region r every node's handles are kept: a loop's body is captured again for its
+ * gradient, with the links that its inputs had. */
+void capture_region_loops(Capture *c, RegionId r);
+void capture_keep(Capture *c, NodeId id, int n, Tensor *const *handles);
+Tensor *const *capture_kept(const Capture *c, NodeId id);
+
+/* ---- capture_again.c */
+
+/* The nodes of region r once more, in the present region, with the tape as it is: map[value] gives
+ * what stands for a value of r, and gets the new results; NULL: the value itself. */
+Status capture_again(Capture *c, RegionId r, Tensor **map);
+/* map[t], without a link where t had none; t itself where nothing stands for it. New reference. */
+Tensor *capture_mapped(const Tensor *t, Tensor *const *map);
+
+/* capture_loop_grad.c: hangs the tape node of a While on its results. */
+Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *const *next,
+                           Tensor **out);
 
 /* ---- parameters: for undoing and joining branches */
 uint32_t capture_nparams(const Capture *c);

@@ -142,6 +142,12 @@ Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, T
         graph_results(capture_graph(c), other.region, (uint32_t)n, v + n);
         NodeId id = capture_node(c, N_IF, 1, &cond, n, types, out);
         graph_attach(capture_graph(c), id, then.region, other.region);
+        Tensor **kept = checked(calloc(2 * (size_t)n + 1, sizeof *kept));
+        kept[0] = condition;
+        memcpy(kept + 1, then.values, (size_t)n * sizeof *kept);
+        memcpy(kept + 1 + n, other.values, (size_t)n * sizeof *kept);
+        capture_keep(c, id, 1 + 2 * n, kept);
+        free(kept);
     }
     free(v);
     free(types);
@@ -154,43 +160,85 @@ Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, T
 
 /* ---- While */
 
+/* Parameters are variables of their own, so that the tape sees what the body does with them. */
+static Tensor *loop_param(Capture *c, const Loop *loop, const Tensor *init) {
+    Tensor *t = capture_region_param(c, loop->condition, &init->type);
+    if (tape_is_on() && dtype_is_float(init->type.dtype)) t->link = tape_leaf();
+    return t;
+}
+
 Status capture_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor **params) {
-    *loop = (Loop){.n = n, .first = checked(calloc((size_t)n + 1, sizeof *loop->first))};
+    size_t all = (size_t)n + 1;
+    *loop = (Loop){.n = n, .first = checked(calloc(all, sizeof *loop->first))};
+    loop->init = checked(calloc(all, sizeof *loop->init));
+    loop->params = checked(calloc(all, sizeof *loop->params));
     for (int i = 0; i < n; i++) {
         Status status = capture_value(c, init[i], &loop->first[i]);
-        if (status == OK) continue;
-        loop_done(loop);
-        return status;
+        if (status != OK) {
+            loop_done(loop);
+            return status;
+        }
+        loop->init[i] = tensor_ref(init[i]);
     }
     loop->condition = capture_region(c, 0);
     loop->body = capture_region(c, loop->condition);
-    for (int i = 0; i < n; i++)
-        params[i] = capture_region_param(c, loop->condition, &init[i]->type);
+    capture_region_loops(c, loop->condition);
+    capture_region_loops(c, loop->body);
+    for (int i = 0; i < n; i++) {
+        params[i] = loop_param(c, loop, init[i]);
+        loop->params[i] = tensor_ref(params[i]);
+    }
     return OK;
+}
+
+void loop_done(Loop *loop) {
+    for (int i = 0; i < loop->n && loop->init; i++) {
+        tensor_unref(loop->init[i]);
+        tensor_unref(loop->params[i]);
+    }
+    free(loop->first);
+    free(loop->init);
+    free(loop->params);
+    *loop = (Loop){0};
+}
+
+static Status check_loop(Capture *c, const Loop *loop, const Tensor *condition,
+                         Tensor *const *next) {
+    TRY(check_condition(condition, "while"));
+    for (int i = 0; i < loop->n; i++)
+        TRY(check_same(i, graph_type(capture_graph(c), loop->first[i]), &next[i]->type, "while"));
+    return OK;
+}
+
+/* The handles of a loop in one list: first values, condition, next values. */
+static void keep_loop(Capture *c, NodeId id, const Loop *loop, Tensor *condition,
+                      Tensor *const *next) {
+    size_t n = (size_t)loop->n;
+    Tensor **kept = checked(calloc(2 * n + 1, sizeof *kept));
+    memcpy(kept, loop->init, n * sizeof *kept);
+    kept[n] = condition;
+    memcpy(kept + n + 1, next, n * sizeof *kept);
+    capture_keep(c, id, (int)(2 * n + 1), kept);
+    free(kept);
 }
 
 Status capture_while(Capture *c, Loop *loop, Tensor *condition, Tensor *const *next, Tensor **out) {
     Graph *g = capture_graph(c);
-    TRY(check_condition(condition, "while"));
-    for (int i = 0; i < loop->n; i++)
-        TRY(check_same(i, graph_type(g, loop->first[i]), &next[i]->type, "while"));
+    TRY(check_loop(c, loop, condition, next));
     Value cond, *v = checked(calloc((size_t)loop->n + 1, sizeof *v));
     TensorType *types = checked(calloc((size_t)loop->n + 1, sizeof *types));
+    for (int i = 0; i < loop->n; i++) types[i] = next[i]->type;
     Status status = side_values(c, (Side){loop->condition, &condition}, 1, &cond);
     if (status == OK) status = side_values(c, (Side){loop->body, next}, loop->n, v);
+    NodeId id = 0;
     if (status == OK) {
-        for (int i = 0; i < loop->n; i++) types[i] = next[i]->type;
         graph_results(g, loop->condition, 1, &cond);
         graph_results(g, loop->body, (uint32_t)loop->n, v);
-        NodeId id = capture_node(c, N_WHILE, loop->n, loop->first, loop->n, types, out);
+        id = capture_node(c, N_WHILE, loop->n, loop->first, loop->n, types, out);
         graph_attach(g, id, loop->condition, loop->body);
+        keep_loop(c, id, loop, condition, next);
     }
     free(v);
     free(types);
-    return status;
-}
-
-void loop_done(Loop *loop) {
-    free(loop->first);
-    loop->first = NULL;
+    return status == OK ? capture_loop_record(c, id, loop, next, out) : status;
 }

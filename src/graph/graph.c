@@ -258,7 +258,8 @@ bool node_has_effect(const Graph *g, NodeId id) {
     bool found = false;
     for (;;) {
         const Node *node = &g->nodes[at];
-        found = node->kind == N_DRAW || node->kind == N_HOST || node->kind == N_WHILE;
+        found = node->kind != N_CALL && node->kind != N_CONST && node->kind != N_UNDEF &&
+                node->kind != N_IF;
         if (found) break;
         for (int i = 0; i < 2 && node->kind == N_IF; i++) {
             if (n == cap) {

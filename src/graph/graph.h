@@ -27,6 +27,9 @@ typedef enum NodeKind {
                 truth, the body in the next values */
     N_HOST,  /* calls a function outside with the inputs' values */
     N_UNDEF, /* a value that is never looked at */
+    N_PUSH,  /* puts its inputs on stack `count`: what the gradient of a loop will read */
+    N_POP,   /* takes the latest entry of stack `count` */
+    N_LEFT,  /* whether stack `count` has entries: bool[] */
     NNODEKINDS
 } NodeKind;
 
@@ -86,7 +89,8 @@ typedef struct Graph {
     ValueInfo *values;
     Region *regions;
     Line *lines;
-    Value *inputs; /* of the body */
+    Value *inputs;    /* of the body */
+    uint32_t nstacks; /* numbers given to N_PUSH, N_POP and N_LEFT */
     uint32_t nnodes, nvalues, nregions, nlines, ninputs;
     uint32_t cap_nodes, cap_values, cap_regions, cap_lines, cap_inputs;
     struct GraphBlock *blocks; /* the arena of arrays, attributes and texts */

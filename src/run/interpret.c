@@ -19,17 +19,18 @@ typedef struct Late {
     Tensor **in;
 } Late;
 
+/* What a loop has left for its gradient: entries of equal length, the latest last. */
+typedef struct Stack {
+    Tensor **items;
+    size_t n, capacity;
+} Stack;
+
 typedef struct Run {
     const Graph *g;
+    Stack *stacks;   /* g->nstacks */
     Tensor **values; /* by number; NULL: not computed, or dropped */
     Late *late, **late_end;
 } Run;
-
-/* Where a run stands in a region inside. */
-typedef struct Frame {
-    RegionId region;
-    NodeId at;
-} Frame;
 
 static void set(Run *r, Value v, Tensor *take) {
     tensor_unref(r->values[v]);
@@ -87,6 +88,29 @@ static Status run_host(Run *r, const Node *n) {
     return status;
 }
 
+static void push(Run *r, const Node *n) {
+    Stack *s = &r->stacks[n->count];
+    if (s->n + n->nin > s->capacity) {
+        s->capacity = 2 * s->capacity + n->nin;
+        s->items = checked(realloc(s->items, s->capacity * sizeof *s->items));
+    }
+    for (int i = 0; i < n->nin; i++) s->items[s->n++] = tensor_ref(r->values[n->in[i]]);
+}
+
+static void pop(Run *r, const Node *n) {
+    Stack *s = &r->stacks[n->count];
+    s->n -= n->nout;
+    for (int i = 0; i < n->nout; i++) set(r, n->out[i], s->items[s->n + (size_t)i]);
+}
+
+static Status has_left(Run *r, const Node *n) {
+    Tensor *t;
+    TRY(tensor_new(graph_type(r->g, n->out[0]), "loop", &t));
+    t->data[0] = r->stacks[n->count].n != 0;
+    set(r, n->out[0], t);
+    return OK;
+}
+
 static Status run_node(Run *r, const Node *n) {
     switch ((NodeKind)n->kind) {
     case N_CALL: return run_call(r, n);
@@ -94,6 +118,9 @@ static Status run_node(Run *r, const Node *n) {
     case N_DRAW: return run_draw(r, n);
     case N_HOST: return run_host(r, n);
     case N_UNDEF: return tensor_fill(graph_type(r->g, n->out[0]), 0, &r->values[n->out[0]]);
+    case N_PUSH: push(r, n); return OK;
+    case N_POP: pop(r, n); return OK;
+    case N_LEFT: return has_left(r, n);
     default: return OK;
     }
 }
@@ -231,6 +258,11 @@ static Status run_late(Run *r) {
 static void run_done(Run *r) {
     for (uint32_t v = 0; v < r->g->nvalues; v++) tensor_unref(r->values[v]);
     free(r->values);
+    for (uint32_t i = 0; i < r->g->nstacks; i++) {
+        for (size_t k = 0; k < r->stacks[i].n; k++) tensor_unref(r->stacks[i].items[k]);
+        free(r->stacks[i].items);
+    }
+    free(r->stacks);
     while (r->late) {
         Late *late = r->late;
         r->late = late->next;
@@ -244,6 +276,7 @@ Status program_run(Program *p, int nin, Tensor *const *in, Tensor **out) {
     if (capture_is_on())
         return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
     Run r = {.g = p->graph, .values = checked(calloc(p->graph->nvalues, sizeof *r.values))};
+    r.stacks = checked(calloc(p->graph->nstacks + 1, sizeof *r.stacks));
     r.late_end = &r.late;
     RandomState state = random_state();
     bool was = tape_set(false);

@@ -355,3 +355,92 @@ def test_the_text_names_lines_and_types() -> None:
     line = next(row for row in g.text().splitlines() if "relu" in row)
     assert line.split("#")[0].strip() == "%2 = relu(%1) : float32[2, 3]"
     assert line.split("#")[1].strip() == "net.py:12"
+
+
+def repeat(g: _core.Graph, body: Callable, goes_on: Callable, *init: Tensor) -> tuple[Tensor, ...]:
+    """A While over the values of init."""
+    loop, values, condition, region = g.loop(list(init))
+    g.enter(condition)
+    test = goes_on(*values)
+    g.leave()
+    g.enter(region)
+    following = body(*values)
+    g.leave()
+    return g.while_(loop, test, list(following))
+
+
+def test_the_gradient_of_a_loop() -> None:
+    """Through the carried value and through what the body reads from outside."""
+    w = Parameter(vector(1.5, 2), name="w")
+
+    def body(v: Tensor) -> tuple[Tensor]:
+        return (ops.tanh(v) * w + v,)
+
+    def goes_on(v: Tensor) -> Tensor:
+        return v.sum() < 20
+
+    def eager(x: Tensor) -> Tensor:
+        while goes_on(x):
+            (x,) = body(x)
+        return (x * x).sum()
+
+    with Capture() as g:
+        x = g.input(ms.float32, (2,))
+
+        def staged(v: Tensor) -> Tensor:
+            (v,) = repeat(g, body, goes_on, v)
+            return (v * v).sum()
+
+        value, (dx, dw) = ms.value_and_grad(staged, 0, [w])(x)
+        g.outputs([value, dx, *dw] if isinstance(dw, tuple) else [value, dx, dw])
+    g.verify()
+    for start in (vector(0.5, 1), vector(30, 1), vector(3, 3)):
+        want, (want_x, want_w) = ms.value_and_grad(eager, 0, [w])(start)
+        value, dx, dw = g.run([start])
+        assert value.item() == want.item()
+        np.testing.assert_allclose(dx.asnumpy(), want_x.asnumpy(), rtol=1e-6)
+        want_w = want_w[0] if isinstance(want_w, tuple) else want_w
+        np.testing.assert_allclose(dw.asnumpy(), want_w.asnumpy(), rtol=1e-6)
+
+
+def test_the_gradient_of_a_loop_with_a_branch_a_loop_and_draws() -> None:
+    def eager(x: Tensor) -> Tensor:
+        n = 0
+        while n < 3:
+            x = ops.dropout(x, 0.3)
+            x = x * 1.5 if x.sum() > 2 else ops.sin(x) + x
+            while x.max() < 1:
+                x = x * x + 0.6
+            n += 1
+        return x.sum()
+
+    with Capture() as g:
+
+        def turn(v: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
+            v = ops.dropout(v, 0.3)
+            v = choose(g, v.sum() > 2, lambda: v * 1.5, lambda: ops.sin(v) + v)
+            (v,) = repeat(g, lambda u: (u * u + 0.6,), lambda u: u.max() < 1, v)
+            return v, n + 1
+
+        def staged(v: Tensor) -> Tensor:
+            return repeat(g, turn, lambda v, n: n < 3, v, Tensor(0, ms.int32))[0].sum()
+
+        g.outputs([ms.grad(staged)(g.input(ms.float32, (3,)))])
+    g.verify()
+    for start in (vector(0.1, 0.2, 0.3), vector(2, 1, 0.5)):
+        ms.set_seed(4)
+        want = ms.grad(eager)(start).asnumpy()
+        ms.set_seed(4)
+        np.testing.assert_allclose(g.run([start])[0].asnumpy(), want, rtol=1e-5)
+
+
+def test_the_second_order_of_a_loop_is_refused() -> None:
+    with Capture() as g:
+
+        def staged(v: Tensor) -> Tensor:
+            return repeat(g, lambda u: (u * u,), lambda u: u.sum() < 9, v)[0].sum()
+
+        x = g.input(ms.float32, (2,))
+        with pytest.raises(NotImplementedError, match="gradient of a loop"):
+            ms.grad(lambda v: ms.grad(staged)(v).sum())(x)
+        g.end()
