@@ -46,7 +46,7 @@ Status param_add_grad(Param *p, Tensor *g);
 Status param_set_grad(Param *p, Tensor *g);
 
 /* An optimiser's rule: op(value, states, gradient, numbers) gives the new value and states. */
-enum { PARAM_STATES_MAX = 4, PARAM_NUMBERS_MAX = 7 };
+enum { PARAM_STATES_MAX = 4, PARAM_NUMBERS_MAX = 11 };
 typedef struct UpdateRule {
     const Op *op;
     const void *attrs;

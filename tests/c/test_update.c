@@ -115,12 +115,65 @@ static void want_adagrad(double *x, const double *k) {
     x[0] -= k[0] * g / (sqrt(x[1]) + k[1]);
 }
 
+static void want_adagrad_kept(double *x, const double *k) {
+    x[0] -= k[0] * l2(x, 2, k[2], k[3]) / (sqrt(x[1]) + k[1]);
+}
+
+static void want_adadelta(double *x, const double *k) {
+    double g = l2(x, 3, k[3], k[4]);
+    x[1] = k[1] * x[1] + (1 - k[1]) * g * g;
+    double delta = sqrt(x[2] + k[2]) / sqrt(x[1] + k[2]) * g;
+    x[2] = k[1] * x[2] + (1 - k[1]) * delta * delta;
+    x[0] -= k[0] * delta;
+}
+
+static void want_adamax(double *x, const double *k) {
+    double g = l2(x, 3, k[5], k[6]);
+    x[1] = k[2] * x[1] + (1 - k[2]) * g;
+    x[2] = fmax(k[3] * x[2], fabs(g));
+    x[0] -= k[0] / (1 - pow(k[2], k[1])) * x[1] / (x[2] + k[4]);
+}
+
+static double mu(double t, const double *k) { return k[2] * (1 - 0.5 * pow(0.96, t * k[5])); }
+
+static void want_true_nadam(double *x, const double *k) {
+    double g = l2(x, 3, k[6], k[7]), product = 1;
+    for (int t = 1; t <= (int)k[1]; t++) product *= mu(t, k);
+    moments(x, g, k[2], k[3]);
+    double now = (1 - mu(k[1], k)) / (1 - product), next = mu(k[1] + 1, k);
+    x[0] -= k[0] * (now * g + next / (1 - product * next) * x[1]) /
+            (sqrt(x[2] / (1 - pow(k[3], k[1]))) + k[4]);
+}
+
+static void want_ftrl(double *x, const double *k) {
+    double g = l2(x, 3, k[4], k[5]), a = x[1] + g * g;
+    double before = pow(x[1], -k[3]), after = pow(a, -k[3]);
+    x[2] += g - (after - before) / k[0] * x[0];
+    x[1] = a;
+    double beyond = fabs(x[2]) > k[1] ? copysign(k[1], x[2]) - x[2] : 0;
+    x[0] = beyond / (after / k[0] + 2 * k[2]);
+}
+
+static void want_rprop(double *x, const double *k) {
+    double g = l2(x, 3, k[6], k[7]), turn = g * x[1], size = k[1] == 1 ? k[0] : x[2];
+    size *= turn > 0 ? k[3] : turn < 0 ? k[2] : 1;
+    x[2] = fmin(fmax(size, k[4]), k[5]);
+    x[1] = turn < 0 ? 0 : g;
+    x[0] -= x[1] > 0 ? x[2] : x[1] < 0 ? -x[2] : 0;
+}
+
+static void want_asgd(double *x, const double *k) {
+    double g = l2(x, 2, k[5], k[6]), eta = k[0] / pow(1 + k[2] * k[0] * (k[1] - 1), k[3]);
+    x[0] = x[0] * (1 - k[2] * eta) - eta * g;
+    x[1] += (x[0] - x[1]) / fmax(1, k[1] - 1 - k[4]);
+}
+
 typedef struct Rule {
     const char *op, *attrs;
     void (*want)(double *x, const double *k);
     int nout, nnumbers;
     double low[MAX_ARRAYS], high[MAX_ARRAYS]; /* ranges of the arrays */
-    double k[7];
+    double k[8];
 } Rule;
 
 static const Rule rules[] = {
@@ -191,6 +244,56 @@ static const Rule rules[] = {
      {1, 3, 1, 1, 1},
      {0.01, 0.9, 0.5, 1e-4, 0.01, 0.5}},
     {"adagrad", NULL, want_adagrad, 2, 4, {-1, 0.1, -1}, {1, 1, 1}, {0.1, 1e-4, 0.01, 0.5}},
+    {"adagrad",
+     "update_slots=False",
+     want_adagrad_kept,
+     2,
+     4,
+     {-1, 0.1, -1},
+     {1, 1, 1},
+     {0.1, 1e-4, 0.01, 0.5}},
+    {"adadelta",
+     NULL,
+     want_adadelta,
+     3,
+     5,
+     {-1, 0, 0, -1},
+     {1, 1, 1, 1},
+     {0.5, 0.9, 1e-3, 0.01, 0.5}},
+    {"adamax",
+     NULL,
+     want_adamax,
+     3,
+     7,
+     {-1, -1, 0.1, -1},
+     {1, 1, 1, 1},
+     {0.01, 3, 0.9, 0.99, 1e-4, 0.01, 0.5}},
+    {"nadam",
+     NULL,
+     want_true_nadam,
+     3,
+     8,
+     {-1, -1, 0, -1},
+     {1, 1, 1, 1},
+     {0.01, 3, 0.9, 0.99, 1e-4, 0.004, 0.01, 0.5}},
+    {"ftrl",
+     NULL,
+     want_ftrl,
+     3,
+     6,
+     {-1, 0.1, -1, -1},
+     {1, 1, 1, 1},
+     {0.5, 0.1, 0.2, -0.5, 0.01, 0.5}},
+    {"ftrl",
+     NULL,
+     want_ftrl,
+     3,
+     6,
+     {-1, 0.1, -1, -1},
+     {1, 1, 1, 1},
+     {0.5, 0.1, 0.2, -0.75, 0.01, 0.5}},
+    {"asgd", NULL, want_asgd, 2, 7, {-1, -1, -1}, {1, 1, 1}, {0.1, 5, 0.01, 0.75, 1, 0.01, 0.5}},
+    {"asgd", NULL, want_asgd, 2, 7, {-1, -1, -1}, {1, 1, 1}, {0.1, 1, 0.01, 0.75, 10, 0.01, 0.5}},
 };
 enum { NRULES = sizeof rules / sizeof *rules };
 
@@ -237,6 +340,59 @@ static void test_half(void) {
 }
 static void test_sizes(void) {
     for (int64_t n = 0; n < 40; n++) check_rule(&rules[3], DIP_F32, n, 1e-6);
+}
+
+/* Signs turn where rounding says so: no half-precision weights here. */
+static void test_rprop(void) {
+    Rule rule = {"rprop",
+                 NULL,
+                 want_rprop,
+                 3,
+                 8,
+                 {-1, -1, 0.1, -1},
+                 {1, 1, 1, 1},
+                 {0.5, 2, 0.5, 1.2, 0.15, 0.9, 0, 0.5}};
+    for (int step = 1; step <= 2; step++) {
+        rule.k[1] = step;
+        check_rule(&rule, DIP_F32, N, 1e-6);
+        check_rule(&rule, DIP_F64, N, 1e-14);
+    }
+}
+
+/* The norms are those of the whole arrays: a formula over all elements at once. */
+static void check_lamb(dip_DType dtype, int64_t n, double low, double tolerance) {
+    const double k[] = {0.01, 3, 0.9, 0.99, 1e-4, 0.1, 0.5};
+    dip_Tensor *in[11], *out[3];
+    double *x[4];
+    for (int i = 0; i < 4; i++)
+        x[i] = values(in[i] = array(dtype, n, i == 2 ? 0 : low, i ? 1 : -low));
+    for (int i = 0; i < 7; i++) in[4 + i] = number(k[i]);
+    if (!CHECK_OK(dip_call("lamb", 11, in, NULL, 3, out))) return;
+    double params = 0, steps = 0, worst = 0, *got = values(out[0]);
+    for (int64_t e = 0; e < n; e++) {
+        double one[] = {x[0][e], x[1][e], x[2][e]};
+        moments(one, x[3][e] * k[6], k[2], k[3]);
+        double u = one[1] / (1 - pow(k[2], k[1])) / (sqrt(one[2] / (1 - pow(k[3], k[1]))) + k[4]);
+        x[1][e] = u + k[5] * one[0];
+        params += one[0] * one[0];
+        steps += x[1][e] * x[1][e];
+    }
+    double trust = params > 0 && steps > 0 ? sqrt(params / steps) : 1;
+    for (int64_t e = 0; e < n; e++)
+        worst = fmax(worst, fabs(x[0][e] - k[0] * trust * x[1][e] - got[e]));
+    CHECK_NEAR(worst, 0, tolerance);
+    for (int i = 0; i < 11; i++) dip_unref(in[i]);
+    for (int i = 0; i < 3; i++) dip_unref(out[i]);
+    for (int i = 0; i < 4; i++) free(x[i]);
+    free(got);
+}
+
+static void test_lamb(void) {
+    check_lamb(DIP_F32, N, -1, 1e-6);
+    check_lamb(DIP_F64, N, -1, 1e-13);
+    check_lamb(DIP_BF16, 3000, -1, 8e-3);
+    for (int64_t n = 0; n < 40; n++) check_lamb(DIP_F32, n, -1, 1e-6);
+    check_lamb(DIP_F32, 10, 0, 1e-6); /* weights 0: the quotient is 1 */
 }
 
 /* bf16 weights with f32 states and f32 gradients: each result keeps the dtype of its input. */
@@ -318,6 +474,8 @@ int main(void) {
     RUN(test_float64);
     RUN(test_half);
     RUN(test_sizes);
+    RUN(test_rprop);
+    RUN(test_lamb);
     RUN(test_mixed_dtypes);
     RUN(test_inputs_stay);
     RUN(test_threads);

@@ -158,6 +158,17 @@ print = print_
 def abs(input: _Operand) -> Tensor: ...
 def acos(input: _Operand) -> Tensor: ...
 def acosh(input: _Operand) -> Tensor: ...
+def adadelta(
+    param: _Operand,
+    accum: _Operand,
+    accum_update: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    rho: _Operand = ...,
+    eps: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def adagrad(
     param: _Operand,
     accum: _Operand,
@@ -166,6 +177,7 @@ def adagrad(
     eps: _Operand = ...,
     weight_decay: _Operand = ...,
     grad_scale: _Operand = ...,
+    update_slots: bool = ...,
 ) -> tuple[Tensor, Tensor]: ...
 def adam(
     param: _Operand,
@@ -201,6 +213,19 @@ def adam_weight_decay(
     v: _Operand,
     grad: _Operand,
     lr: _Operand = ...,
+    beta1: _Operand = ...,
+    beta2: _Operand = ...,
+    eps: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def adamax(
+    param: _Operand,
+    m: _Operand,
+    v: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    step: _Operand = ...,
     beta1: _Operand = ...,
     beta2: _Operand = ...,
     eps: _Operand = ...,
@@ -247,6 +272,18 @@ def any(
     keep_dims: bool = ...,
 ) -> Tensor: ...
 def argsort(input: _Operand, axis: int = ..., descending: bool = ...) -> Tensor: ...
+def asgd(
+    param: _Operand,
+    average: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    step: _Operand = ...,
+    lambd: _Operand = ...,
+    alpha: _Operand = ...,
+    t0: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor]: ...
 def asin(input: _Operand) -> Tensor: ...
 def asinh(input: _Operand) -> Tensor: ...
 def atan(input: _Operand) -> Tensor: ...
@@ -393,6 +430,18 @@ def fold(
     padding: int | Sequence[int] = ...,
     stride: int | Sequence[int] = ...,
 ) -> Tensor: ...
+def ftrl(
+    param: _Operand,
+    accum: _Operand,
+    linear: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    l1: _Operand = ...,
+    l2: _Operand = ...,
+    lr_power: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def full_like(input: _Operand, fill_value: float, dtype: _DTypeLike | None = ...) -> Tensor: ...
 def gather(
     input_params: _Operand,
@@ -452,6 +501,19 @@ def kl_div(
     log_target: bool = ...,
 ) -> Tensor: ...
 def l1_loss(input: _Operand, target: _Operand, reduction: str = ...) -> Tensor: ...
+def lamb(
+    param: _Operand,
+    m: _Operand,
+    v: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    step: _Operand = ...,
+    beta1: _Operand = ...,
+    beta2: _Operand = ...,
+    eps: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def leaky_relu(input: _Operand, alpha: _Operand = ...) -> Tensor: ...
 def lerp(input: _Operand, end: _Operand, weight: _Operand) -> Tensor: ...
 def less(input: _Operand, other: _Operand) -> Tensor: ...
@@ -530,6 +592,20 @@ def momentum(
 ) -> tuple[Tensor, Tensor]: ...
 def mse_loss(input: _Operand, target: _Operand, reduction: str = ...) -> Tensor: ...
 def mul(input: _Operand, other: _Operand) -> Tensor: ...
+def nadam(
+    param: _Operand,
+    m: _Operand,
+    v: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    step: _Operand = ...,
+    beta1: _Operand = ...,
+    beta2: _Operand = ...,
+    eps: _Operand = ...,
+    momentum_decay: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def narrow(input: _Operand, axis: int, start: int, length: int) -> Tensor: ...
 def neg(input: _Operand) -> Tensor: ...
 def nll_loss(
@@ -627,6 +703,20 @@ def roll(
     dims: int | Sequence[int] | None = ...,
 ) -> Tensor: ...
 def round(input: _Operand) -> Tensor: ...
+def rprop(
+    param: _Operand,
+    prev: _Operand,
+    size: _Operand,
+    grad: _Operand,
+    lr: _Operand = ...,
+    step: _Operand = ...,
+    eta_minus: _Operand = ...,
+    eta_plus: _Operand = ...,
+    size_min: _Operand = ...,
+    size_max: _Operand = ...,
+    weight_decay: _Operand = ...,
+    grad_scale: _Operand = ...,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def rsqrt(input: _Operand) -> Tensor: ...
 def scatter_nd(indices: _Operand, updates: _Operand, shape: int | Sequence[int]) -> Tensor: ...
 def searchsorted(sorted_sequence: _Operand, values: _Operand, right: bool = ...) -> Tensor: ...
