@@ -86,7 +86,7 @@ static bool take_numbers(Step *s, PyObject *tuple) {
         return bad(s, "the numbers must be a short tuple", 0);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        Tensor *t = IS_TENSOR(item) ? tensor_ref(TENSOR(item)->t) : scalar_tensor(item, DT_f32);
+        Tensor *t = IS_TENSOR(item) ? tensor_ref(TENSOR(item)->t) : scalar_tensor(item, DT_f64);
         if (!t) return false;
         s->numbers[s->nnumbers++] = t;
     }

@@ -5,8 +5,10 @@ from .basic import *  # noqa: F403
 from .cell import Cell
 from .container import *  # noqa: F403
 from .conv import *  # noqa: F403
+from .dynamic_lr import *  # noqa: F403
 from .embedding import *  # noqa: F403
 from .image import *  # noqa: F403
+from .learning_rate_schedule import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .norm import *  # noqa: F403
 from .optim import *  # noqa: F403
@@ -20,8 +22,10 @@ for _part in (
     "basic",
     "container",
     "conv",
+    "dynamic_lr",
     "embedding",
     "image",
+    "learning_rate_schedule",
     "loss",
     "norm",
     "optim",

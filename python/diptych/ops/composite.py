@@ -349,26 +349,60 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return product / _table["maximum"](lengths, eps)
 
 
-def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0) -> Any:
-    """x (a Tensor, or several) shrunk so that its norm over all is at most max_norm."""
+def _joint_norm(many: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
+    """The norm over all elements of several tensors, in at least 32 bits; squares do not overflow.
+    """
+    wide = [t if t.dtype.itemsize >= 4 else t.astype("float32") for t in many]
+    norms = [_table["norm"](t, None, False, norm_type) for t in wide]
+    return _table["norm"](_table["stack"](norms), None, False, norm_type)
+
+
+def _check_clip(name: str, argument: str, many: Sequence[Any], limit: float) -> None:
+    if not many:
+        raise ValueError(f"{name}: no tensors are given")
+    for t in many:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name}: x holds a {type(t).__name__}; it must hold Tensors")
+    if not limit > 0:
+        raise ValueError(f"{name}: {argument} is {limit}; it must be positive")
+
+
+def clip_by_norm(
+    x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Any:
+    """x (a Tensor, or several) shrunk so that its norm over all is at most max_norm.
+
+    The factor is min(max_norm / (norm + 1e-6), 1); ``error_if_nonfinite``: a norm that is NaN or
+    infinite raises RuntimeError.
+
+    >>> import diptych as ms
+    >>> [round(v, 4) for v in ms.ops.clip_by_norm(ms.Tensor([3.0, 4.0]), 1.0).tolist()]
+    [0.6, 0.8]
+    """
     many = [x] if isinstance(x, Tensor) else list(x)
-    norms = [_table["norm"](t, None, False, norm_type) for t in many]
-    total = _table["norm"](_table["stack"](norms), None, False, norm_type)
+    _check_clip("clip_by_norm", "max_norm", many, max_norm)
+    total = _joint_norm(many, norm_type)
+    if error_if_nonfinite and not _table["isfinite"](total).item():
+        raise RuntimeError(f"clip_by_norm: the norm is {total.item()}")
     factor = _table["minimum"](max_norm / (total + 1e-6), 1.0)
-    made = [t * factor for t in many]
+    made = [(t * factor).astype(t.dtype) for t in many]
     return made[0] if isinstance(x, Tensor) else type(x)(made)
 
 
 def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: Any = None) -> Any:
-    """Several tensors shrunk together so that their common norm is at most clip_norm."""
-    if clip_norm <= 0:
-        raise ValueError(f"clip_by_global_norm: clip_norm is {clip_norm}; it must be positive")
+    """Several tensors shrunk together so that their common norm is at most clip_norm: each times
+    clip_norm / max(norm, clip_norm).
+
+    >>> import diptych as ms
+    >>> clipped = ms.ops.clip_by_global_norm([ms.Tensor([3.0]), ms.Tensor([4.0])], 1.0)
+    >>> [round(t.item(), 4) for t in clipped]
+    [0.6, 0.8]
+    """
     if use_norm is not None:
         raise ValueError("clip_by_global_norm: use_norm must be None, the norm is computed")
-    squares = [_table["sum"](t * t) for t in x]
-    total = _table["sqrt"](addn(squares))
-    factor = clip_norm / _table["maximum"](total, clip_norm)
-    return tuple(t * factor for t in x)
+    _check_clip("clip_by_global_norm", "clip_norm", x, clip_norm)
+    factor = clip_norm / _table["maximum"](_joint_norm(x), clip_norm)
+    return tuple((t * factor).astype(t.dtype) for t in x)
 
 
 def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:

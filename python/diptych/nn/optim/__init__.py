@@ -1,7 +1,26 @@
 """Optimisers, in MindSpore's names and with its defaults."""
 
-from .adam import Adam, AdamW, AdamWeightDecay
+from .adam import Adam, AdaMax, AdamW, AdamWeightDecay, NAdam
+from .adaptive import FTRL, Adadelta, Adagrad, RMSProp
+from .layerwise import LARS, Lamb
 from .optimizer import Optimizer
-from .sgd import SGD, Momentum
+from .sgd import ASGD, SGD, Momentum, Rprop
 
-__all__ = ["SGD", "Adam", "AdamW", "AdamWeightDecay", "Momentum", "Optimizer"]
+__all__ = [
+    "ASGD",
+    "FTRL",
+    "LARS",
+    "SGD",
+    "AdaMax",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "AdamWeightDecay",
+    "Lamb",
+    "Momentum",
+    "NAdam",
+    "Optimizer",
+    "RMSProp",
+    "Rprop",
+]
