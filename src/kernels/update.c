@@ -259,22 +259,13 @@ void run_asgd(const KernelArgs *a) {
 
 /* ---- lamb: moments and norms chunk by chunk, then the weights */
 
+enum { LAMB_CHUNKS = 64 }; /* at most: their sums stand on the stack */
+
 typedef struct Lamb {
     Step step;
-    int64_t n;
-    NormLanes *chunks; /* one a chunk */
+    int64_t n, chunk; /* elements, of a chunk too */
+    NormLanes sums[LAMB_CHUNKS];
 } Lamb;
-
-static int64_t lamb_chunks(const KernelArgs *a) {
-    return (type_count(a->in[0].type) + CHUNK - 1) / CHUNK;
-}
-
-Status prepare_lamb(const KernelArgs *a, void **state, size_t *scratch) {
-    (void)state;
-    *scratch = (size_t)lamb_chunks(a) * sizeof(NormLanes);
-    return OK;
-}
-void release_lamb(void *state) { (void)state; }
 
 static void add_norms(const Step *s, int64_t begin, int64_t end, NormLanes *lanes) {
     const CtLoops *convert = loops(s->ct);
@@ -297,20 +288,19 @@ static void add_norms(const Step *s, int64_t begin, int64_t end, NormLanes *lane
 static void lamb_range(void *ctx, int64_t begin, int64_t end) {
     Lamb *l = ctx;
     for (int64_t c = begin; c < end; c++) {
-        int64_t first = c * CHUNK, last = min_i64(first + CHUNK, l->n);
+        int64_t first = c * l->chunk, last = min_i64(first + l->chunk, l->n);
         step_range(&l->step, first, last);
-        l->chunks[c] = (NormLanes){0};
-        add_norms(&l->step, first, last, &l->chunks[c]);
+        add_norms(&l->step, first, last, &l->sums[c]);
     }
 }
 
 /* |param| / |u|. */
-static double lamb_trust(const Lamb *l, int64_t nchunks) {
+static double lamb_trust(const Lamb *l) {
     double param = 0, step = 0;
-    for (int64_t c = 0; c < nchunks; c++)
+    for (int c = 0; c < LAMB_CHUNKS; c++)
         for (int i = 0; i < NORM_LANES; i++) {
-            param += l->chunks[c].param[i];
-            step += l->chunks[c].step[i];
+            param += l->sums[c].param[i];
+            step += l->sums[c].step[i];
         }
     return param == 0 || step == 0 ? 1 : sqrt(param) / sqrt(step);
 }
@@ -325,11 +315,11 @@ void run_lamb(const KernelArgs *a) {
                                 [N_EPS] = number(a, 4),
                                 [N_OWN_DECAY] = number(a, 5),
                                 [N_SCALE] = number(a, 6)};
-    Lamb l = {step_of(a, UPDATE_LAMB_MOMENTS, k), type_count(a->in[0].type), a->scratch};
-    int64_t nchunks = lamb_chunks(a);
-    if (!nchunks) return;
-    parallel_for(nchunks, GRAIN / CHUNK, lamb_range, &l);
-    k[N_LR] = number(a, 0) * lamb_trust(&l, nchunks);
+    int64_t n = type_count(a->in[0].type);
+    int64_t chunk = max_i64(CHUNK, (n + LAMB_CHUNKS - 1) / LAMB_CHUNKS);
+    Lamb l = {.step = step_of(a, UPDATE_LAMB_MOMENTS, k), .n = n, .chunk = chunk};
+    parallel_for((n + chunk - 1) / chunk, GRAIN / CHUNK, lamb_range, &l);
+    k[N_LR] = number(a, 0) * lamb_trust(&l);
     Buf in[] = {a->in[0], a->out[1], a->out[2], a->in[3]};
     KernelArgs weights = *a;
     weights.in = in;

@@ -189,23 +189,23 @@ class Optimizer(Cell):
     # ---- steps
 
     def _check_gradients(self, gradients: Any) -> Sequence[Tensor | None]:
-        """All before the first batch is stepped: a failing step must change nothing."""
+        """One a parameter. Sizes are looked at by the update; where it comes in several calls, they
+        are looked at before: a failing step must change nothing."""
+        cls = type(self).__name__
         if not isinstance(gradients, tuple | list):
-            raise TypeError(
-                f"For '{type(self).__name__}', the gradients must be a tuple, but got "
-                f"{type(gradients).__name__}"
-            )
+            got = type(gradients).__name__
+            raise TypeError(f"For '{cls}', the gradients must be a tuple, but got {got}")
         if len(gradients) != len(self.parameters):
             raise ValueError(
-                f"For '{type(self).__name__}', {len(self.parameters)} parameters but "
-                f"{len(gradients)} gradients"
+                f"For '{cls}', {len(self.parameters)} parameters but {len(gradients)} gradients"
             )
-        for p, g in zip(self.parameters, gradients, strict=True):
-            if isinstance(g, Tensor) and g.shape != p.shape:
-                raise ValueError(
-                    f"For '{type(self).__name__}', parameter '{p.name}' has shape {p.shape}, its "
-                    f"gradient {g.shape}"
-                )
+        if len(self._batches) > 1:
+            for p, g in zip(self.parameters, gradients, strict=True):
+                if g is not None and g.shape != p.shape:
+                    raise ValueError(
+                        f"For '{cls}', parameter '{p.name}' has shape {p.shape}, its gradient "
+                        f"{g.shape}"
+                    )
         return gradients
 
     def construct(self, gradients: Sequence[Tensor | None]) -> bool:
