@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import ops
 from ..._core import Tensor, update_params
 from ...common.parameter import Parameter, ParameterTuple
@@ -45,7 +43,7 @@ def _make_rate(cls: str, name: str, rate: Any) -> Parameter | Cell:
     """A rate as a Parameter, or as a Cell of the step."""
     if isinstance(rate, Cell):
         return rate
-    if isinstance(rate, Tensor | np.ndarray | np.generic):
+    if hasattr(rate, "tolist"):  # a Tensor or NumPy's
         if rate.ndim > 1:
             raise ValueError(
                 f"For '{cls}', 'learning_rate' must have 0 or 1 dimensions, got {rate.ndim}"
