@@ -46,4 +46,15 @@ from .runtime import (
 )
 
 _no_grad = no_grad
+
+
+def __getattr__(name: str) -> object:
+    """The parts that need NumPy at once come when they are asked for."""
+    if name == "dataset":
+        import importlib
+
+        return importlib.import_module(".dataset", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __version__ = "0.1.0"

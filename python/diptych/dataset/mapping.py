@@ -1,0 +1,163 @@
+"""map: operations on the columns of each row, in blocks, in place or by workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import draws
+from .base import Dataset, Row, names_list
+from .draws import Run, row_number
+from .workers import Pool, chunks
+
+__all__ = ["MapDataset"]
+
+# Rows in a task of a worker. Fixed, so that nothing depends on the number of workers.
+_CHUNK = 16
+
+
+def operation_name(operation: Any) -> str:
+    """How messages call it."""
+    return getattr(operation, "__name__", None) or type(operation).__name__
+
+
+class RowMap:
+    """What one row goes through; picklable when the operations are. A task is (run, place,
+    [(number, inputs)]); the answer holds one tuple of columns a row."""
+
+    def __init__(self, operations: list[Callable[..., Any]], columns: list[str], n: int) -> None:
+        self.operations, self.columns, self.n = operations, columns, n
+
+    def __call__(self, task: tuple[Run, int, list[Row]]) -> list[tuple[Any, ...]]:
+        run, place, rows = task
+        return [self.apply(run.draws(place, np.array([n])), n, row) for n, row in rows]
+
+    def apply(self, stream: draws.Draws, number: int, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operations on one row's inputs."""
+        operation: Any = None
+        try:
+            with draws.use(stream):
+                for operation in self.operations:
+                    made = operation(*row)
+                    row = made if isinstance(made, tuple) else (made,)
+        except Exception as error:
+            error.add_note(
+                f"map: in {operation_name(operation)} on {self.columns}, row {row_number(number)}"
+            )
+            raise
+        if len(row) != self.n:
+            raise ValueError(
+                f"map: {operation_name(operation)} gave {len(row)} columns at row "
+                f"{row_number(number)}; 'output_columns' names {self.n}"
+            )
+        return row
+
+
+class MapDataset(Dataset):
+    """See Dataset.map."""
+
+    def __init__(
+        self,
+        node: Dataset,
+        operations: Any,
+        input_columns: str | Sequence[str] | None,
+        output_columns: str | Sequence[str] | None,
+        num_workers: int,
+        processes: bool,
+    ) -> None:
+        given = list(operations) if isinstance(operations, list | tuple) else [operations]
+        for operation in given:
+            if not callable(operation):
+                raise TypeError(f"map: 'operations' holds {operation!r}; it must hold callables")
+        if not given:
+            raise ValueError("map: 'operations' is empty; it must hold at least one callable")
+        inputs = node._columns[:1] if input_columns is None else input_columns
+        self._take = node._find("map", "input_columns", inputs)
+        names = [node._columns[i] for i in self._take]
+        outputs = names_list("map", "output_columns", output_columns or names)
+        self._work = RowMap(given, names, len(outputs))
+        self._num_workers, self._processes = num_workers, processes
+        self._pool: Pool | None = None
+        super().__init__([node], self._arrange(node._columns, names, outputs))
+        uniform = all(getattr(operation, "uniform", False) for operation in given)
+        self._blocks = uniform and len(outputs) == len(names)
+
+    def _arrange(self, columns: list[str], names: list[str], outputs: list[str]) -> list[str]:
+        """The columns of the result; remembers where each comes from: (row, position)."""
+        made = list(zip(outputs, [(1, i) for i in range(len(outputs))], strict=True))
+        if len(names) == len(outputs):
+            placed = dict(zip(names, made, strict=True))
+            pairs = [placed.get(name, (name, (0, i))) for i, name in enumerate(columns)]
+        else:
+            rest = [(n, (0, i)) for i, n in enumerate(columns) if n not in names]
+            pairs = made + rest
+        result = [name for name, _ in pairs]
+        self._sources = [source for _, source in pairs]
+        return names_list("map", "output_columns", result)
+
+    def _merge(self, row: Sequence[Any], made: Sequence[Any]) -> tuple[Any, ...]:
+        both = (row, made)
+        return tuple(both[which][i] for which, i in self._sources)
+
+    # ---- blocks
+
+    def _can_fetch(self) -> bool:
+        return self._blocks and not self._processes and self._inputs[0]._can_fetch()
+
+    def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        return self._inputs[0]._order(run)
+
+    def _fetch(self, indices: np.ndarray, numbers: np.ndarray, run: Run) -> tuple[Any, ...]:
+        columns = self._inputs[0]._fetch(indices, numbers, run)
+        inputs = [columns[i] for i in self._take]
+        if not len(numbers):
+            return columns
+        try:
+            made = inputs
+            stream = run.draws(self._place, numbers)
+            for operation in self._work.operations:
+                made = operation.block(made, stream)
+        except Exception:
+            # The same row by row: the error that it meets names its row.
+            rows = zip(numbers.tolist(), zip(*inputs, strict=True), strict=True)
+            parts = self._work((run, self._place, list(rows)))
+            made = [np.stack(column) for column in zip(*parts, strict=True)]
+        return self._merge(columns, made)
+
+    # ---- rows
+
+    def _stream(self, run: Run) -> Iterator[Row]:
+        rows = self._inputs[0]._rows(run)
+        if self._num_workers == 1 and not self._processes:
+            for number, row in rows:
+                inputs = tuple(row[i] for i in self._take)
+                stream = run.draws(self._place, np.array([number]))
+                yield number, self._merge(row, _arrays(self._work.apply(stream, number, inputs)))
+            return
+        if self._pool is None:
+            self._pool = Pool("map", self._work, self._num_workers, self._processes)
+        kept: list[list[Row]] = []
+        for answers in self._pool.map(self._tasks(rows, run, kept)):
+            for (number, row), made in zip(kept.pop(0), answers, strict=True):
+                yield number, self._merge(row, _arrays(made))
+
+    def _tasks(self, rows: Iterator[Row], run: Run, kept: list[list[Row]]) -> Iterator[Any]:
+        for part in chunks(rows, _CHUNK):
+            kept.append(part)
+            yield run, self._place, [(n, tuple(row[i] for i in self._take)) for n, row in part]
+
+    def close_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+        super().close_pool()
+
+
+def _arrays(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Plain numbers and lists as arrays; images of Pillow stay as they are."""
+    return tuple(
+        value if hasattr(value, "dtype") or hasattr(value, "getbands") else np.asarray(value)
+        for value in row
+    )

@@ -1,0 +1,373 @@
+"""Datasets over arrays and over Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..common.dtype import dtype_to_nptype
+from .base import Dataset, Row, names_list
+from .config import check_int, get_num_parallel_workers, get_seed
+from .draws import Run
+from .samplers import DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetSampler
+from .workers import Pool, chunks
+
+__all__ = ["ArrayDataset", "GeneratorDataset", "MappableDataset", "NumpySlicesDataset"]
+
+_CHUNK = 16
+
+
+class _GivenSampler(Sampler):
+    """Over any object that can be iterated for row numbers."""
+
+    def __init__(self, source: Iterable[int]) -> None:
+        super().__init__()
+        self._source = source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._source)
+
+
+def make_sampler(
+    where: str,
+    num_samples: int | None,
+    shuffle: bool | None,
+    sampler: Any,
+    num_shards: int | None,
+    shard_id: int | None,
+) -> Sampler:
+    """The sampler that the usual five arguments of a dataset mean. Rows come in random order
+    without any of them."""
+    if sampler is not None:
+        others = {"num_samples": num_samples, "shuffle": shuffle, "num_shards": num_shards}
+        for name, value in others.items():
+            if value is not None:
+                raise ValueError(f"{where}: 'sampler' and '{name}' cannot be given together")
+        if isinstance(sampler, Sampler):
+            return sampler
+        if isinstance(sampler, list | tuple | np.ndarray):
+            return SubsetSampler(sampler)
+        if not hasattr(sampler, "__iter__"):
+            raise TypeError(
+                f"{where}: 'sampler' is of type {type(sampler).__name__}; it must be a Sampler, "
+                "a list of row numbers or an object that gives them"
+            )
+        return _GivenSampler(sampler)
+    if (num_shards is None) != (shard_id is None):
+        raise ValueError(
+            f"{where}: 'num_shards' is {num_shards} and 'shard_id' is {shard_id}; "
+            "they must be given together"
+        )
+    if num_samples is not None:
+        num_samples = check_int(where, "num_samples", num_samples, 0) or None
+    shuffle = True if shuffle is None else shuffle
+    if num_shards is not None:
+        return DistributedSampler(num_shards, shard_id, shuffle, num_samples)  # type: ignore[arg-type]
+    return RandomSampler(num_samples=num_samples) if shuffle else SequentialSampler(0, num_samples)
+
+
+class MappableDataset(Dataset):
+    """A dataset whose rows have numbers: samplers choose among them. Subclasses give ``_length``
+    and ``_get``."""
+
+    def __init__(self, columns: Sequence[str], sampler: Sampler) -> None:
+        super().__init__([], columns)
+        self._sampler = sampler
+
+    def _length(self) -> int:
+        raise NotImplementedError
+
+    def _get(self, index: int) -> tuple[Any, ...]:
+        """The columns of a row."""
+        raise NotImplementedError
+
+    def _labels(self) -> np.ndarray:
+        """One class a row, for PKSampler."""
+        raise TypeError(f"{type(self).__name__}: a PKSampler needs a dataset with labels")
+
+    def use_sampler(self, new_sampler: Sampler) -> None:
+        """Another sampler from the next epoch on."""
+        self._sampler = make_sampler("use_sampler", None, None, new_sampler, None, None)
+
+    def add_sampler(self, new_sampler: Sampler) -> None:
+        """The new sampler chooses among what the present one gives."""
+        new_sampler.add_child(self._sampler)
+        self._sampler = new_sampler
+
+    def _chosen(self, run: Run) -> np.ndarray:
+        if isinstance(self._sampler, DistributedSampler) and get_seed() is None:
+            # Shards must agree on the order though nobody fixed a seed.
+            rng = Run(0, run.epoch, run.path).rng(self._place)
+        else:
+            rng = run.rng(self._place)
+        return self._sampler.choose(self._length(), rng, self._labels)
+
+    def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        chosen = self._chosen(run)
+        yield chosen, np.arange(run.first, run.first + len(chosen))
+
+    def _stream(self, run: Run) -> Iterator[Row]:
+        for number, index in enumerate(self._chosen(run).tolist(), run.first):
+            yield number, self._get(index)
+
+    def _count(self) -> int | None:
+        return len(self._chosen(Run(0, 0)))
+
+
+class ArrayDataset(MappableDataset):
+    """Rows of arrays that are all in memory, one array a column."""
+
+    def __init__(
+        self, columns: Sequence[str], arrays: Sequence[np.ndarray], sampler: Sampler
+    ) -> None:
+        super().__init__(columns, sampler)
+        self._arrays = list(arrays)
+
+    def _length(self) -> int:
+        return len(self._arrays[0])
+
+    def _can_fetch(self) -> bool:
+        return True
+
+    def _fetch(self, indices: np.ndarray, numbers: np.ndarray, run: Run) -> tuple[Any, ...]:
+        return tuple(array[indices] for array in self._arrays)
+
+    def _labels(self) -> np.ndarray:
+        for name, array in zip(self._columns, self._arrays, strict=True):
+            if name in ("label", "fine_label"):
+                return array.reshape(len(array), -1)[:, 0]
+        return super()._labels()
+
+
+class NumpySlicesDataset(ArrayDataset):
+    """Rows of arrays or lists: row i holds element i of each.
+
+    Args:
+        data: a list or array (one column), a tuple of them (one column each), or a dict
+            {name: list or array}. All must have one length.
+        column_names: names; column_0, column_1 ... or the dict's keys by default.
+        num_samples: at most so many rows.
+        shuffle: random order; True by default.
+        sampler: a Sampler or row numbers, instead of num_samples, shuffle and num_shards.
+        num_shards, shard_id: this process's part of the rows.
+
+    Floats given as lists become float64, ints int64.
+
+    >>> import numpy as np, diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset((np.eye(2), [7, 8]), ["x", "y"], shuffle=False)
+    >>> [(x.tolist(), int(y)) for x, y in data]
+    [([1.0, 0.0], 7), ([0.0, 1.0], 8)]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        column_names: str | Sequence[str] | None = None,
+        num_samples: int | None = None,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        where = "NumpySlicesDataset"
+        if isinstance(data, dict):
+            columns, names = list(data.values()), list(data)
+        else:
+            columns = list(data) if isinstance(data, tuple) else [data]
+            names = [f"column_{i}" for i in range(len(columns))]
+        if column_names is not None:
+            names = names_list(where, "column_names", column_names)
+        if not columns or len(names) != len(columns):
+            raise ValueError(
+                f"{where}: 'column_names' holds {len(names)} names for {len(columns)} columns"
+            )
+        arrays = [_column(name, column) for name, column in zip(names, columns, strict=True)]
+        for name, array in zip(names, arrays, strict=True):
+            if len(array) != len(arrays[0]):
+                raise ValueError(
+                    f"{where}: column {name!r} has {len(array)} rows and {names[0]!r} has "
+                    f"{len(arrays[0])}; all columns must have the same number"
+                )
+        chooser = make_sampler(where, num_samples, shuffle, sampler, num_shards, shard_id)
+        super().__init__(names_list(where, "column_names", names), arrays, chooser)
+
+
+def _column(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"NumpySlicesDataset: the elements of column {name!r} have different shapes: {error}"
+        ) from None
+    if array.ndim < 1 or array.dtype.kind == "O":
+        raise TypeError(
+            f"NumpySlicesDataset: column {name!r} is {type(values).__name__}; it must be an array "
+            "or a list of numbers or text"
+        )
+    return array
+
+
+class _Rows:
+    """Rows of a random-access source as tuples; picklable when the source is."""
+
+    def __init__(self, source: Any, columns: list[str], types: list[Any] | None) -> None:
+        self.source, self.columns, self.types = source, columns, types
+
+    def __call__(self, indices: list[int]) -> list[tuple[np.ndarray, ...]]:
+        return [self.get(index) for index in indices]
+
+    def get(self, index: int) -> tuple[np.ndarray, ...]:
+        """Row ``index``."""
+        try:
+            row = self.source[index]
+        except Exception as error:
+            error.add_note(f"GeneratorDataset: in the source's __getitem__, row {index}")
+            raise
+        return self.arrays(row, index)
+
+    def arrays(self, row: Any, number: int) -> tuple[np.ndarray, ...]:
+        """The row as one array a column, of the asked types."""
+        values = row if isinstance(row, tuple) else (row,)
+        if len(values) != len(self.columns):
+            raise ValueError(
+                f"GeneratorDataset: row {number} has {len(values)} values; 'column_names' names "
+                f"{len(self.columns)}"
+            )
+        arrays = tuple(
+            value if hasattr(value, "getbands") else np.asarray(value) for value in values
+        )
+        if self.types is not None:
+            arrays = tuple(a.astype(t) for a, t in zip(arrays, self.types, strict=True))
+        for name, array in zip(self.columns, arrays, strict=True):
+            if getattr(array, "dtype", np.dtype("u1")).kind == "O":
+                raise TypeError(
+                    f"GeneratorDataset: column {name!r} of row {number} is "
+                    f"{type(values[self.columns.index(name)]).__name__}; it must be a number, "
+                    "text, an array or a list of them"
+                )
+        return arrays
+
+
+class GeneratorDataset(MappableDataset):
+    """Rows from Python: an object with ``__getitem__`` and ``__len__``, an iterable, or a function
+    that returns one.
+
+    Args:
+        source: each row is a tuple with one value a column, or the value when there is one column.
+        column_names: the names of the columns.
+        column_types: one dtype a column; as the values are by default.
+        num_samples: at most so many rows.
+        num_parallel_workers: workers that call ``__getitem__``; 1 by default, the pipeline's own
+            thread. Iterables are read by one.
+        shuffle: random order; True by default for sources with ``__getitem__``. Iterables cannot.
+        sampler: a Sampler or row numbers, for sources with ``__getitem__``.
+        python_multiprocessing: spawned processes instead of threads; the source is pickled to them.
+        num_shards, shard_id: this process's part of the rows.
+
+    The default of python_multiprocessing is False, not MindSpore's True: spawned processes start
+    the script's main module again, which forked ones do not.
+
+    >>> import diptych.dataset as ds
+    >>> def squares():
+    ...     for i in range(3):
+    ...         yield i, i * i
+    >>> [(int(x), int(y)) for x, y in ds.GeneratorDataset(squares, ["x", "y"])]
+    [(0, 0), (1, 1), (2, 4)]
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        column_names: str | Sequence[str],
+        column_types: Sequence[Any] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        python_multiprocessing: bool = False,
+    ) -> None:
+        where = "GeneratorDataset"
+        names = names_list(where, "column_names", column_names)
+        self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        if not self._random:
+            self._check_iterable(source, shuffle, sampler, num_shards)
+        types = None
+        if column_types is not None:
+            types = [dtype_to_nptype(t) for t in column_types]
+            if len(types) != len(names):
+                raise ValueError(
+                    f"{where}: 'column_types' holds {len(types)} types; it must hold {len(names)}"
+                )
+        self._source = source
+        self._rows_of = _Rows(source, names, types)
+        num = num_parallel_workers
+        self._num_workers = (
+            get_num_parallel_workers()
+            if num is None
+            else check_int(where, "num_parallel_workers", num, 1, 256)
+        )
+        self._processes = python_multiprocessing and self._num_workers > 1
+        self._pool: Pool | None = None
+        self._limit = num_samples
+        chooser = make_sampler(where, num_samples, shuffle, sampler, num_shards, shard_id)
+        super().__init__(names, chooser)
+
+    @staticmethod
+    def _check_iterable(source: Any, shuffle: Any, sampler: Any, num_shards: Any) -> None:
+        if not callable(source) and not hasattr(source, "__iter__"):
+            raise TypeError(
+                f"GeneratorDataset: 'source' is of type {type(source).__name__}; it must have "
+                "__getitem__ and __len__, or be iterable or a function that returns an iterable"
+            )
+        for name, value in {
+            "shuffle": shuffle,
+            "sampler": sampler,
+            "num_shards": num_shards,
+        }.items():
+            if value:
+                raise ValueError(
+                    f"GeneratorDataset: '{name}' needs a source with __getitem__ and __len__; "
+                    f"{type(source).__name__} can only be iterated"
+                )
+
+    def _length(self) -> int:
+        return len(self._source)
+
+    def _get(self, index: int) -> tuple[Any, ...]:
+        return self._rows_of.get(index)
+
+    def _stream(self, run: Run) -> Iterator[Row]:
+        if not self._random:
+            return self._iterated(run)
+        if self._num_workers == 1:
+            return super()._stream(run)
+        if self._pool is None:
+            self._pool = Pool("GeneratorDataset", self._rows_of, self._num_workers, self._processes)
+        parts = self._pool.map(chunks(self._chosen(run).tolist(), _CHUNK))
+        return enumerate((row for part in parts for row in part), run.first)
+
+    def _iterated(self, run: Run) -> Iterator[Row]:
+        """The rows of an iterable, asked for anew in each epoch."""
+        source = self._source() if callable(self._source) else self._source
+        rows = iter(source)
+        for number in range(self._limit or 2**62):
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except Exception as error:
+                error.add_note(f"GeneratorDataset: in the source, row {number}")
+                raise
+            yield run.first + number, self._rows_of.arrays(row, number)
+
+    def _count(self) -> int | None:
+        return super()._count() if self._random else None
+
+    def close_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
