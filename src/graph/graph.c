@@ -67,12 +67,16 @@ static void host_unref(Host *h) {
     free(h);
 }
 
+/* What a node holds outside of the arena. */
+static void release_held(Node *n) {
+    if (n->kind == N_CONST) tensor_unref(n->constant);
+    if (n->kind == N_HOST) host_unref(n->host);
+    n->kind = N_UNDEF;
+}
+
 void graph_unref(Graph *g) {
     if (!g || --g->refs) return;
-    for (NodeId n = 1; n < g->nnodes; n++) {
-        if (g->nodes[n].kind == N_CONST) tensor_unref(g->nodes[n].constant);
-        if (g->nodes[n].kind == N_HOST) host_unref(g->nodes[n].host);
-    }
+    for (NodeId n = 1; n < g->nnodes; n++) release_held(&g->nodes[n]);
     while (g->blocks) {
         GraphBlock *b = g->blocks;
         g->blocks = b->next;
@@ -147,14 +151,18 @@ uint32_t graph_line(Graph *g, const Line *line) {
 
 /* ---- nodes */
 
-static void link_last(Graph *g, NodeId n) {
-    Region *r = &g->regions[g->nodes[n].region];
-    g->nodes[n].before = r->last;
-    if (r->last)
-        g->nodes[r->last].after = n;
-    else
-        r->first = n;
-    r->last = n;
+void graph_link(Graph *g, NodeId id, RegionId region, NodeId before) {
+    Node *n = &g->nodes[id];
+    Region *r = &g->regions[region];
+    n->region = region;
+    n->after = before;
+    n->before = before ? g->nodes[before].before : r->last;
+    *(n->before ? &g->nodes[n->before].after : &r->first) = id;
+    *(before ? &g->nodes[before].before : &r->last) = id;
+    for (int i = 0; i < n->nout; i++) g->values[n->out[i]].region = region;
+    bool opens = n->kind == N_IF || n->kind == N_WHILE;
+    if (opens && n->regions[0]) g->regions[n->regions[0]].parent = region;
+    if (n->kind == N_IF && n->regions[1]) g->regions[n->regions[1]].parent = region;
 }
 
 Node *graph_append(Graph *g, RegionId r, NodeKind kind, int nin, const Value *in, int nout,
@@ -162,12 +170,12 @@ Node *graph_append(Graph *g, RegionId r, NodeKind kind, int nin, const Value *in
     GROW(g, nodes);
     NodeId id = g->nnodes++;
     Node *n = &g->nodes[id];
-    *n = (Node){.kind = (uint8_t)kind, .nin = (uint16_t)nin, .nout = (uint16_t)nout, .region = r};
+    *n = (Node){.kind = (uint8_t)kind, .nin = (uint16_t)nin, .nout = (uint16_t)nout};
     n->in = graph_alloc(g, (size_t)(nin + nout + 1) * sizeof *n->in);
     n->out = n->in + nin;
     if (nin) memcpy(n->in, in, (size_t)nin * sizeof *n->in);
     for (int i = 0; i < nout; i++) n->out[i] = new_value(g, &out[i], id, r, (uint32_t)i);
-    link_last(g, id);
+    graph_link(g, id, r, 0);
     return n;
 }
 
@@ -247,6 +255,11 @@ void graph_unlink(Graph *g, NodeId id) {
         r->last = n->before;
     n->before = n->after = 0;
     n->region = 0;
+}
+
+void graph_drop(Graph *g, NodeId id) {
+    graph_unlink(g, id);
+    release_held(&g->nodes[id]);
 }
 
 /* An If or a While has the effects of what stands inside; their nesting is followed by a list of

@@ -123,6 +123,10 @@ void graph_attach(Graph *g, NodeId n, RegionId a, RegionId b);
  * that is still open). */
 Value graph_visible(Graph *g, Value v, RegionId r);
 void graph_unlink(Graph *g, NodeId n); /* out of its region; its values are gone */
+/* Puts an unlinked node into region r before another node of it (0: at the end). */
+void graph_link(Graph *g, NodeId n, RegionId r, NodeId before);
+/* Unlinks it for good: gives back what it holds. */
+void graph_drop(Graph *g, NodeId n);
 
 /* True when a pass must neither drop nor move it. */
 bool node_has_effect(const Graph *g, NodeId n);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/literal.h"
 #include "graph/text.h"
 
 typedef struct Text {
@@ -59,19 +60,33 @@ static void end_line(Text *t, const Graph *g, const Node *n) {
     put(t, "\n");
 }
 
-static void put_number(Text *t, const Tensor *c) {
-    if (c->type.rank || c->type.dtype != DT_f32) return;
-    float x;
-    memcpy(&x, c->data, sizeof x);
-    put(t, " %.9g", (double)x);
+static void put_const(Text *t, const Tensor *c) {
+    char *text = literal_print(c);
+    put(t, "const %s", text);
+    free(text);
+}
+
+/* Attributes that differ from their defaults; the place of a draw is an input. */
+static void put_attrs(Text *t, const Node *n, bool first) {
+    char text[512];
+    for (int i = 0; i < n->op->nattrs; i++) {
+        const AttrSpec *spec = &n->op->attrs[i];
+        bool drawn = n->draws && (!strcmp(spec->name, "key") || !strcmp(spec->name, "counter"));
+        if (drawn || attr_is_default(spec, n->attrs)) continue;
+        put(t, "%s%s=%s", first ? "" : ", ", spec->name,
+            attr_text(spec, n->attrs, text, sizeof text));
+        first = false;
+    }
 }
 
 static void put_call(Text *t, const Graph *g, const Node *n) {
-    char attrs[1024];
+    uint32_t nin = n->nin - (uint32_t)n->draws;
+    while (nin && !n->in[nin - 1]) nin--;
     put(t, "%s(", n->op->name);
-    put_values(t, n->nin, n->in);
-    attrs_text(n->op, n->attrs, attrs, sizeof attrs);
-    put(t, attrs[0] ? "%s%s)" : "%s%s)", attrs[0] && n->nin ? ", " : "", attrs);
+    put_values(t, nin, n->in);
+    if (n->draws) put(t, "%sdraw=%%%u", nin ? ", " : "", n->in[n->nin - 1]);
+    put_attrs(t, n, !nin && !n->draws);
+    put(t, ")");
     put_types(t, g, n->nout, n->out);
 }
 
@@ -79,8 +94,7 @@ static void put_simple(Text *t, const Graph *g, const Node *n) {
     switch ((NodeKind)n->kind) {
     case N_CALL: put_call(t, g, n); break;
     case N_CONST:
-        put(t, "const");
-        put_number(t, n->constant);
+        put_const(t, n->constant);
         put_types(t, g, 1, n->out);
         break;
     case N_DRAW: put(t, "draw(%lld)", (long long)n->count); break;
@@ -99,7 +113,7 @@ static void put_simple(Text *t, const Graph *g, const Node *n) {
         break;
     case N_LEFT: put(t, "left #%lld", (long long)n->count); break;
     case N_HOST:
-        put(t, "host %s(", n->host->name);
+        put(t, n->host->is_late ? "host late %s(" : "host %s(", n->host->name);
         put_values(t, n->nin, n->in);
         put(t, ")");
         put_types(t, g, n->nout, n->out);
@@ -130,7 +144,7 @@ static void close_region(Text *t, const Graph *g, RegionId id, int depth) {
                        : owner->regions[0] == id ? "test"
                                                  : "next";
     start_line(t, depth);
-    put(t, "%s ", word);
+    put(t, r->nresults ? "%s " : "%s", word);
     put_values(t, r->nresults, r->results);
     put(t, "\n");
 }

@@ -53,12 +53,22 @@ static Status check_types(const Check *c, const Node *n) {
     return status;
 }
 
+/* The truth that an If or a While asks for. */
+static Status check_condition(const Check *c, NodeId id, Value v) {
+    const TensorType *t = graph_type(c->g, v);
+    if (v && t->dtype == DT_bool && t->rank == 0) return OK;
+    char text[200];
+    return FAIL(INTERNAL, "graph: the condition of node %u is %s; it must be bool[]", id,
+                v ? type_text(t, text, sizeof text) : "missing");
+}
+
 static Status check_node(Check *c, NodeId id, RegionId r) {
     const Node *n = graph_node(c->g, id);
     c->at = id;
     if (n->region != r) return FAIL(INTERNAL, "graph: node %u stands in another region", id);
     for (int i = 0; i < n->nin; i++) TRY(check_use(c, n->in[i], r));
     if (n->kind == N_CALL) TRY(check_types(c, n));
+    if (n->kind == N_IF) TRY(check_condition(c, id, n->in[0]));
     if (n->kind == N_WHILE) {
         const Region *first = &c->g->regions[n->regions[0]];
         if (first->nparams != n->nin || n->nin != n->nout)
@@ -77,6 +87,7 @@ static Status close_node(Check *c, NodeId id) {
     } else if (n->kind == N_WHILE) {
         if (c->g->regions[n->regions[0]].nresults != 1)
             return FAIL(INTERNAL, "graph: the condition of loop %u has not one result", id);
+        TRY(check_condition(c, id, c->g->regions[n->regions[0]].results[0]));
         TRY(check_results(c, n->regions[1], n->nout, n->out));
     }
     return OK;

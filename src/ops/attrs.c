@@ -161,10 +161,16 @@ static int print_list(const IntList *list, char *buf, size_t size) {
     return at;
 }
 
+/* As short as reads back to the same number. */
+static int print_number(double x, char *buf, size_t size) {
+    int n = snprintf(buf, size, "%g", x);
+    return (size_t)n < size && strtod(buf, NULL) == x ? n : snprintf(buf, size, "%.17g", x);
+}
+
 static int print_value(const AttrSpec *spec, const void *field, char *buf, size_t size) {
     int64_t i = *(const int64_t *)field;
     switch (spec->kind) {
-    case ATTR_FLT: return snprintf(buf, size, "%g", *(const double *)field);
+    case ATTR_FLT: return print_number(*(const double *)field, buf, size);
     case ATTR_INTS: return print_list(field, buf, size);
     case ATTR_STR: return snprintf(buf, size, "\"%s\"", (const char *)field);
     case ATTR_DTYPE: return snprintf(buf, size, "%s", i < 0 ? "None" : dtype_name((DType)i));
@@ -173,6 +179,25 @@ static int print_value(const AttrSpec *spec, const void *field, char *buf, size_
     case ATTR_INT: break;
     }
     return i == ATTR_NONE ? snprintf(buf, size, "None") : snprintf(buf, size, "%lld", (long long)i);
+}
+
+char *attr_text(const AttrSpec *spec, const void *attrs, char *buf, size_t size) {
+    print_value(spec, (const char *)attrs + spec->offset, buf, size);
+    return buf;
+}
+
+bool attr_is_default(const AttrSpec *spec, const void *attrs) {
+    static const size_t sizes[] = {[ATTR_INT] = 8,
+                                   [ATTR_FLT] = 8,
+                                   [ATTR_BOOL] = 8,
+                                   [ATTR_DTYPE] = 8,
+                                   [ATTR_INTS] = sizeof(IntList),
+                                   [ATTR_STR] = sizeof(AttrStr)};
+    int64_t preset[(sizeof(IntList) > sizeof(AttrStr) ? sizeof(IntList) : sizeof(AttrStr)) / 8];
+    memset(preset, 0, sizeof preset);
+    if (!*spec->preset) return false;
+    read_value(spec->kind, spec->preset, preset);
+    return !memcmp((const char *)attrs + spec->offset, preset, sizes[spec->kind]);
 }
 
 char *attrs_text(const Op *op, const void *attrs, char *buf, size_t size) {

@@ -56,6 +56,10 @@ Status attrs_parse(const struct Op *op, const char *text, void *attrs);
 /* One value given as text; the name of the op stands in errors. */
 Status attr_parse(const struct Op *op, const AttrSpec *spec, const char *text, void *attrs);
 const AttrSpec *attr_find(const struct Op *op, const char *name);
+/* The value of one attribute as attr_parse reads it (texts in quotes) into buf. */
+char *attr_text(const AttrSpec *spec, const void *attrs, char *buf, size_t size);
+/* Whether it has the value that it has when it is not given. */
+bool attr_is_default(const AttrSpec *spec, const void *attrs);
 /* "axis=1, keep_dims=True" into buf. */
 char *attrs_text(const struct Op *op, const void *attrs, char *buf, size_t size);
 
