@@ -357,17 +357,48 @@ static Status read_const(Parser *p, TensorType *type) {
     return OK;
 }
 
+static Status read_count(Parser *p, int64_t most, int64_t *out) {
+    char *end;
+    skip_space(p);
+    long long n = strtoll(p->at, &end, 10);
+    if (end == p->at || n < 0 || n > most)
+        return fail_at(p, p->at, "a number from 0 to %lld is expected here", (long long)most);
+    p->at = end;
+    *out = n;
+    return OK;
+}
+
 static Status read_draw(Parser *p) {
     TensorType type = {.dtype = DT_u64, .rank = 1, .dims = {2}};
-    char *end;
+    int64_t count = 0;
     TRY(expect(p, "("));
-    long long count = strtoll(p->at, &end, 10);
-    if (end == p->at || count < 0) return fail_at(p, p->at, "a number of draws is expected here");
-    p->at = end;
+    TRY(read_count(p, INT64_MAX, &count));
     TRY(expect(p, ")"));
     append(p, N_DRAW, &(List){0}, 1, &type);
     graph_node(p->g, p->last)->count = count;
     return OK;
+}
+
+/* push 0(%1, %2)   pop 0 : types   left 0 */
+static Status read_stack(Parser *p, NodeKind kind, uint32_t nout, TensorType *types) {
+    List in = {0};
+    int64_t stack = 0;
+    TRY(read_count(p, MAX_NUMBER, &stack));
+    Status status = OK;
+    if (kind == N_PUSH) {
+        TRY(expect(p, "("));
+        status = read_uses(p, &in);
+        if (status == OK) status = expect(p, ")");
+    }
+    if (kind == N_POP) status = read_types(p, nout, types);
+    if (kind == N_LEFT) types[0] = (TensorType){.dtype = DT_bool};
+    if (status == OK) {
+        append(p, kind, &in, nout, types);
+        graph_node(p->g, p->last)->count = stack;
+        if (stack >= p->g->nstacks) p->g->nstacks = (uint32_t)stack + 1;
+    }
+    free(in.v);
+    return status;
 }
 
 static Status no_code(void *ctx, int nin, Tensor *const *in, int nout, Tensor **out) {
@@ -537,10 +568,15 @@ static Status read_simple(Parser *p, const char *start, uint32_t nout, TensorTyp
     skip_space(p);
     const char *at = p->at;
     TRY(read_name(p, name, sizeof name));
-    bool single = !strcmp(name, "const") || !strcmp(name, "undef") || !strcmp(name, "draw");
-    if (single && nout != 1) return fail_at(p, start, "%s has one result", name);
+    static const char *const singles[] = {"const", "undef", "draw", "left", "push"};
+    for (size_t i = 0; i < COUNT_OF(singles); i++)
+        if (!strcmp(name, singles[i]) && nout != (strcmp(name, "push") != 0))
+            return fail_at(p, start, "%s has %s", name, nout ? "other results" : "one result");
     if (!strcmp(name, "const")) return read_const(p, types);
     if (!strcmp(name, "draw")) return read_draw(p);
+    if (!strcmp(name, "push")) return read_stack(p, N_PUSH, nout, types);
+    if (!strcmp(name, "pop")) return read_stack(p, N_POP, nout, types);
+    if (!strcmp(name, "left")) return read_stack(p, N_LEFT, nout, types);
     if (!strcmp(name, "host")) return read_host(p, nout, types);
     if (strcmp(name, "undef") != 0) return read_call(p, at, name, nout, types);
     TRY(read_types(p, 1, types));

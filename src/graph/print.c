@@ -103,15 +103,15 @@ static void put_simple(Text *t, const Graph *g, const Node *n) {
         put_types(t, g, 1, n->out);
         break;
     case N_PUSH:
-        put(t, "push #%lld(", (long long)n->count);
+        put(t, "push %lld(", (long long)n->count);
         put_values(t, n->nin, n->in);
         put(t, ")");
         break;
     case N_POP:
-        put(t, "pop #%lld", (long long)n->count);
+        put(t, "pop %lld", (long long)n->count);
         put_types(t, g, n->nout, n->out);
         break;
-    case N_LEFT: put(t, "left #%lld", (long long)n->count); break;
+    case N_LEFT: put(t, "left %lld", (long long)n->count); break;
     case N_HOST:
         put(t, n->host->is_late ? "host late %s(" : "host %s(", n->host->name);
         put_values(t, n->nin, n->in);

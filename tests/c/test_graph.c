@@ -58,6 +58,8 @@ static void test_effects(void) {
     body("  %3 = draw(6)\n  %4 = normal(draw=%3, shape=(2, 3)) : float32[2, 3]\n  return %4\n");
     body("  host late print(%1, %2)\n  return\n");
     body("  %3, %5 = host f(%1) : float32[], int32[2]\n  return %5, %3\n");
+    body("  push 0(%1, %2)\n  %3 = left 0\n  %4, %5 = pop 0 : float32[2, 3], bool[]\n"
+         "  return %4\n");
     body("  %9 = undef : float32[7]\n  return %9\n");
 }
 
