@@ -150,7 +150,8 @@ def test_half_precision_of_a_layer():
 
 @pytest.mark.parametrize(("kind", "cls", "settings"), [
     ("LSTM", nn.LSTMCell, {}), ("GRU", nn.GRUCell, {}), ("tanh", nn.RNNCell, {}),
-    ("relu", nn.RNNCell, {"nonlinearity": "relu"}), ("GRU", nn.GRUCell, {"has_bias": False})])  # fmt: skip
+    ("relu", nn.RNNCell, {"nonlinearity": "relu"}), ("GRU", nn.GRUCell, {"has_bias": False}),
+])  # fmt: skip
 def test_cells(kind, cls, settings):
     net = cls(3, 4, **settings)
     x, states = normal(2, 3), [normal(2, 4) for _ in range(2 if kind == "LSTM" else 1)]

@@ -1,6 +1,7 @@
 """Layers, losses and optimisers, in MindSpore's names."""
 
 from .activation import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .basic import *  # noqa: F403
 from .cell import Cell
 from .container import *  # noqa: F403
@@ -15,10 +16,12 @@ from .optim import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pool import *  # noqa: F403
 from .rnn import *  # noqa: F403
+from .transformer import *  # noqa: F403
 
 __all__ = ["Cell"]
 for _part in (
     "activation",
+    "attention",
     "basic",
     "container",
     "conv",
@@ -32,5 +35,6 @@ for _part in (
     "padding",
     "pool",
     "rnn",
+    "transformer",
 ):
     __all__ += globals()[_part].__all__
