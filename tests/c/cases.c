@@ -345,7 +345,11 @@ bool case_is_byproduct(const Op *op, int output) {
     static const struct {
         const char *op;
         int first; /* this result and all after it */
-    } rows[] = {{"rnn_layer", 3}, {"norm_rows", 1}, {"cross_entropy_core", 1}};
+    } rows[] = {{"rnn_layer", 3},
+                {"norm_rows", 1},
+                {"cross_entropy_core", 1},
+                {"ctc_loss", 1},
+                {"ctc_loss_core", 1}};
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (!strcmp(rows[i].op, op->name)) return output >= rows[i].first;
     return false;

@@ -40,6 +40,8 @@ static const struct {
     const char *op, *why;
 } first_order_only[] = {
     {"lgamma", "its slope digamma has no gradient: polygamma is not among the ops"},
+    {"ctc_loss", "the backward sums are a kernel of their own"},
+    {"ctc_loss_core", "the backward sums are a kernel of their own"},
 };
 
 static bool is_first_order(const Op *op) {

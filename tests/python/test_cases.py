@@ -106,7 +106,8 @@ def compare(case: Case, got: Any, want: Any) -> None:
     if values.dtype.kind != "f":
         np.testing.assert_array_equal(values, want)
         return
-    error = np.abs(values - want) / np.maximum(1, np.abs(want))
+    with np.errstate(invalid="ignore"):  # infinities
+        error = np.abs(values - want) / np.maximum(1, np.abs(want))
     same = (values == want) | (np.isnan(values) & np.isnan(want))
     same |= error <= tolerance(case, got.dtype)
     assert same.all(), f"got\n{values}\nexpected\n{want}\nlargest error {np.nanmax(error):.3g}"

@@ -1,5 +1,6 @@
 """Softmax, normalisation, losses and dropout, in NumPy."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,51 @@ def nll_loss(
     label_smoothing: float = 0,
 ) -> Array:
     return _class_loss(x, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _spelled(path: tuple[int, ...], blank: int) -> list[int]:
+    """What a path of classes spells: repetitions dropped, then blanks."""
+    return [c for i, c in enumerate(path) if (i == 0 or c != path[i - 1]) and c != blank]
+
+
+def _state_sums(logs: Array, labels: list[int], blank: int) -> Array:
+    """log of the summed probability of the beginnings that end in each state, for each step."""
+    states = [blank, *(c for label in labels for c in (label, blank))]
+    n = len(states)
+    moves = np.eye(n) + np.eye(n, k=1)
+    for k in range(3, n, 2):
+        moves[k - 2, k] = states[k] != states[k - 2]
+    weight, rows = np.eye(1, n)[0] + np.eye(1, n, 1)[0], []
+    for row in logs:
+        weight = weight * np.exp(row[states])
+        rows.append(np.log(weight))
+        weight = weight @ moves
+    return np.array(rows).reshape(len(logs), n)
+
+
+def ctc_loss(
+    logs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> tuple[Array, Array]:
+    """Every path of classes, one by one."""
+    steps, batch, classes = logs.shape
+    loss = np.zeros(batch)
+    sums = np.full((batch, steps, 2 * targets.shape[1] + 1), -np.inf)
+    for n in range(batch):
+        length, labels = input_lengths[n], list(targets[n, : target_lengths[n]])
+        paths = itertools.product(range(classes), repeat=int(length))
+        spelling = [p for p in paths if _spelled(p, blank) == labels]
+        total = sum(np.exp(logs[np.arange(length), n, list(p)].sum()) for p in spelling)
+        loss[n] = -np.log(total) if spelling else 0 if zero_infinity else np.inf
+        sums[n, :length, : 2 * len(labels) + 1] = _state_sums(logs[:length, n], labels, blank)
+    if reduction == "mean":
+        loss = loss / np.maximum(target_lengths, 1)
+    return _reduce(loss, reduction), sums
 
 
 def mse_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
