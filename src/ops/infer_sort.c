@@ -1,6 +1,7 @@
 /* Shapes and gradients of sorting and searching. */
 #include "ops/sort.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ops/functions.h"
@@ -106,5 +107,31 @@ Status infer_unique(const OpCall *c, TensorType *out) {
     out[1] = *c->in[0];
     out[1].dtype = DT_i64;
     out[2] = (TensorType){.dtype = DT_i64, .rank = 1};
+    return OK;
+}
+
+Status infer_bincount(const OpCall *c, TensorType *out) {
+    const attrs_bincount *a = c->attrs;
+    const TensorType *x = c->in[0];
+    char text[200];
+    if (dtype_is_float(x->dtype) || x->dtype == DT_bool || x->rank != 1)
+        return FAIL(VALUE, "bincount: input is %s; it must be integers of 1 axis",
+                    type_text(x, text, sizeof text));
+    if (a->minlength < 0)
+        return FAIL(VALUE, "bincount: minlength is %lld; it must be 0 or more",
+                    (long long)a->minlength);
+    *out = (TensorType){.dtype = DT_i64, .rank = 1};
+    return OK;
+}
+
+Status infer_histc(const OpCall *c, TensorType *out) {
+    const attrs_histc *a = c->attrs;
+    if (c->in[0]->dtype == DT_bool) return FAIL(TYPE, "histc: input is bool; it must be numbers");
+    if (a->bins < 1)
+        return FAIL(VALUE, "histc: bins is %lld; it must be 1 or more", (long long)a->bins);
+    if (!(a->min <= a->max && isfinite(a->min) && isfinite(a->max)))
+        return FAIL(VALUE, "histc: min is %g, max %g; they must be finite, min not above max",
+                    a->min, a->max);
+    *out = (TensorType){.dtype = DT_i32, .rank = 1, .dims = {a->bins}};
     return OK;
 }

@@ -238,3 +238,15 @@ def searchsorted(s: Array, v: Array, right: bool = False) -> Array:
 def unique(x: Array) -> tuple[Array, Array, Array]:
     values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
     return values, inverse.reshape(x.shape), counts
+
+
+def bincount(x: Array, minlength: int = 0) -> Array:
+    return np.bincount(x.astype(np.int64), minlength=minlength)
+
+
+def histc(x: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
+    if min == max and x.size:
+        min, max = x.min(), x.max()
+    if min == max:
+        min, max = min - 1, max + 1
+    return np.histogram(x, bins, (min, max))[0].astype(np.int32)
