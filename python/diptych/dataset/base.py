@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .config import check_int, get_num_parallel_workers
+from .config import check_int, worker_number
 from .draws import Run
 from .prefetch import DictIterator, TupleIterator
 
@@ -252,7 +252,7 @@ class Dataset:
             input_columns: names; the first column by default.
             output_columns: names of the results; those of the inputs by default. With another
                 number of them the results come first and the other columns follow.
-            num_parallel_workers: how many; config.get_num_parallel_workers() by default.
+            num_parallel_workers: how many; config.get_num_parallelworker_number() by default.
             python_multiprocessing: spawned processes instead of threads.
 
         An error keeps its class and its traceback and gets a note with the operation and the row.
@@ -267,7 +267,7 @@ class Dataset:
             operations,
             input_columns,
             output_columns,
-            _workers("map", num_parallel_workers),
+            worker_number("map", num_parallel_workers),
             python_multiprocessing,
         )
 
@@ -305,7 +305,7 @@ class Dataset:
             self,
             batch_size,
             drop_remainder,
-            _workers("batch", num_parallel_workers),
+            worker_number("batch", num_parallel_workers),
             batching.BatchMap(self, per_batch_map, input_columns, output_columns, pad_info),
             python_multiprocessing,
         )
@@ -425,7 +425,7 @@ class Dataset:
         [3, 4]
         """
         return operations.FilterDataset(
-            self, predicate, input_columns, _workers("filter", num_parallel_workers)
+            self, predicate, input_columns, worker_number("filter", num_parallel_workers)
         )
 
     def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
@@ -453,12 +453,6 @@ class Dataset:
 
     def __add__(self, datasets: Dataset) -> Dataset:
         return self.concat(datasets)
-
-
-def _workers(where: str, num: int | None) -> int:
-    if num is None:
-        return get_num_parallel_workers()
-    return check_int(where, "num_parallel_workers", num, 1, 256)
 
 
 # The nodes derive from Dataset, whose methods make them.

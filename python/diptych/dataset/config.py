@@ -68,6 +68,11 @@ def get_num_parallel_workers() -> int:
     return _workers
 
 
+def worker_number(where: str, num: int | None) -> int:
+    """What an argument num_parallel_workers means; None: the setting."""
+    return _workers if num is None else check_int(where, "num_parallel_workers", num, 1, 256)
+
+
 def set_prefetch_size(size: int) -> None:
     """How many rows (batches, after batch) an iterator may hold ready, at least 1; 16 at first."""
     global _prefetch

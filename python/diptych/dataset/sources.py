@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common.dtype import dtype_to_nptype
 from .base import Dataset, Row, names_list
-from .config import check_int, get_num_parallel_workers, get_seed
+from .config import check_int, get_seed, worker_number
 from .draws import Run
 from .samplers import DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetSampler
 from .workers import Pool, chunks
@@ -68,19 +68,30 @@ def make_sampler(
     return RandomSampler(num_samples=num_samples) if shuffle else SequentialSampler(0, num_samples)
 
 
-class MappableDataset(Dataset):
-    """A dataset whose rows have numbers: samplers choose among them. Subclasses give ``_length``
-    and ``_get``."""
+class RowReader:
+    """Gives rows by their number; picklable where workers are processes."""
 
-    def __init__(self, columns: Sequence[str], sampler: Sampler) -> None:
-        super().__init__([], columns)
-        self._sampler = sampler
-
-    def _length(self) -> int:
+    def get(self, index: int) -> tuple[Any, ...]:
+        """The columns of row ``index``."""
         raise NotImplementedError
 
-    def _get(self, index: int) -> tuple[Any, ...]:
-        """The columns of a row."""
+    def __call__(self, indices: list[int]) -> list[tuple[Any, ...]]:
+        return [self.get(index) for index in indices]
+
+
+class MappableDataset(Dataset):
+    """A dataset whose rows have numbers: samplers choose among them. Subclasses give ``_length``,
+    and fetch blocks or have a reader of rows."""
+
+    _reader: RowReader
+    _processes = False
+
+    def __init__(self, columns: Sequence[str], sampler: Sampler, num_workers: int = 1) -> None:
+        super().__init__([], columns)
+        self._sampler, self._num_workers = sampler, num_workers
+        self._pool: Pool | None = None
+
+    def _length(self) -> int:
         raise NotImplementedError
 
     def _labels(self) -> np.ndarray:
@@ -109,15 +120,29 @@ class MappableDataset(Dataset):
         yield chosen, np.arange(run.first, run.first + len(chosen))
 
     def _stream(self, run: Run) -> Iterator[Row]:
-        for number, index in enumerate(self._chosen(run).tolist(), run.first):
-            yield number, self._get(index)
+        chosen = self._chosen(run).tolist()
+        if self._num_workers == 1:
+            rows: Iterable[Any] = map(self._reader.get, chosen)
+        else:
+            if self._pool is None:
+                name, num = type(self).__name__, self._num_workers
+                self._pool = Pool(name, self._reader, num, self._processes)
+            parts = self._pool.map(chunks(chosen, _CHUNK))
+            rows = (row for part in parts for row in part)
+        yield from enumerate(rows, run.first)
 
     def _count(self) -> int | None:
         return len(self._chosen(Run(0, 0)))
 
+    def close_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
 
 class ArrayDataset(MappableDataset):
-    """Rows of arrays that are all in memory, one array a column."""
+    """Rows of arrays that are all in memory, one array a column. Text may stand in arrays of
+    objects, which take no more room than it needs."""
 
     def __init__(
         self, columns: Sequence[str], arrays: Sequence[np.ndarray], sampler: Sampler
@@ -132,7 +157,8 @@ class ArrayDataset(MappableDataset):
         return True
 
     def _fetch(self, indices: np.ndarray, numbers: np.ndarray, run: Run) -> tuple[Any, ...]:
-        return tuple(array[indices] for array in self._arrays)
+        parts = (array[indices] for array in self._arrays)
+        return tuple(part.astype(str) if part.dtype == object else part for part in parts)
 
     def _labels(self) -> np.ndarray:
         for name, array in zip(self._columns, self._arrays, strict=True):
@@ -209,17 +235,13 @@ def _column(name: str, values: Any) -> np.ndarray:
     return array
 
 
-class _Rows:
-    """Rows of a random-access source as tuples; picklable when the source is."""
+class _Rows(RowReader):
+    """Rows of a random-access source."""
 
     def __init__(self, source: Any, columns: list[str], types: list[Any] | None) -> None:
         self.source, self.columns, self.types = source, columns, types
 
-    def __call__(self, indices: list[int]) -> list[tuple[np.ndarray, ...]]:
-        return [self.get(index) for index in indices]
-
     def get(self, index: int) -> tuple[np.ndarray, ...]:
-        """Row ``index``."""
         try:
             row = self.source[index]
         except Exception as error:
@@ -303,18 +325,11 @@ class GeneratorDataset(MappableDataset):
                     f"{where}: 'column_types' holds {len(types)} types; it must hold {len(names)}"
                 )
         self._source = source
-        self._rows_of = _Rows(source, names, types)
-        num = num_parallel_workers
-        self._num_workers = (
-            get_num_parallel_workers()
-            if num is None
-            else check_int(where, "num_parallel_workers", num, 1, 256)
-        )
-        self._processes = python_multiprocessing and self._num_workers > 1
-        self._pool: Pool | None = None
+        self._rows_of = self._reader = _Rows(source, names, types)
+        self._processes = bool(python_multiprocessing)
         self._limit = num_samples
         chooser = make_sampler(where, num_samples, shuffle, sampler, num_shards, shard_id)
-        super().__init__(names, chooser)
+        super().__init__(names, chooser, worker_number(where, num_parallel_workers))
 
     @staticmethod
     def _check_iterable(source: Any, shuffle: Any, sampler: Any, num_shards: Any) -> None:
@@ -337,18 +352,8 @@ class GeneratorDataset(MappableDataset):
     def _length(self) -> int:
         return len(self._source)
 
-    def _get(self, index: int) -> tuple[Any, ...]:
-        return self._rows_of.get(index)
-
     def _stream(self, run: Run) -> Iterator[Row]:
-        if not self._random:
-            return self._iterated(run)
-        if self._num_workers == 1:
-            return super()._stream(run)
-        if self._pool is None:
-            self._pool = Pool("GeneratorDataset", self._rows_of, self._num_workers, self._processes)
-        parts = self._pool.map(chunks(self._chosen(run).tolist(), _CHUNK))
-        return enumerate((row for part in parts for row in part), run.first)
+        return super()._stream(run) if self._random else self._iterated(run)
 
     def _iterated(self, run: Run) -> Iterator[Row]:
         """The rows of an iterable, asked for anew in each epoch."""
@@ -366,8 +371,3 @@ class GeneratorDataset(MappableDataset):
 
     def _count(self) -> int | None:
         return super()._count() if self._random else None
-
-    def close_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
