@@ -196,3 +196,33 @@ def test_initialisers_stay_in_range(name, low, high, sigma):
     w = f64(ms.initializer(name, (400, 400)))
     assert low - 1e-3 <= w.min() and w.max() <= high + 1e-3
     np.testing.assert_allclose(w.std(), sigma, rtol=0.03, atol=1e-9)
+
+
+def test_cell_dict():
+    cells = nn.CellDict([("first", nn.Dense(2, 3)), ("second", nn.ReLU())])
+    cells["third"] = nn.Dense(3, 1, has_bias=False)
+    assert [p.name for p in cells.trainable_params()] == [
+        "first.weight", "first.bias", "third.weight"]
+    assert list(cells) == list(cells.keys()) == ["first", "second", "third"] and len(cells) == 3
+    assert "second" in cells and cells.pop("second").cls_name == "ReLU" and "second" not in cells
+    cells.update({"first": nn.Dense(2, 5)})
+    assert cells["first"].weight.shape == (5, 2) and [k for k, _ in cells.items()][0] == "first"
+    cells.clear()
+    assert len(cells) == 0 and not cells.trainable_params()
+
+
+@pytest.mark.parametrize(("key", "cell", "error", "message"), [
+    ("", nn.ReLU(), KeyError, "must not be empty"), ("a.b", nn.ReLU(), KeyError, "dot"),
+    (1, nn.ReLU(), TypeError, "not str"), ("training", nn.ReLU(), KeyError, "attribute of Cell"),
+    ("a", ops.relu, TypeError, "CellDict holds Cells")])
+def test_cell_dict_refusals(key, cell, error, message):
+    with pytest.raises(error, match=message):
+        nn.CellDict()[key] = cell
+
+
+def test_cell_list_adds_in_place():
+    cells = nn.CellList([nn.Dense(2, 2)])
+    cells += [nn.Dense(2, 3)]
+    assert isinstance(cells, nn.CellList) and cells[1].weight.name == "1.weight"
+    with pytest.raises(TypeError, match="takes Cells or a list"):
+        nn.SequentialCell("relu")

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Constant",
+    "Dirac",
     "HeNormal",
     "HeUniform",
+    "Identity",
     "Initializer",
     "Normal",
     "One",
+    "Orthogonal",
+    "Sparse",
     "TruncatedNormal",
     "Uniform",
+    "VarianceScaling",
     "XavierNormal",
     "XavierUniform",
     "Zero",
@@ -120,9 +125,10 @@ class TruncatedNormal(Initializer):
     def make(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         # Inverse of the distribution function: exact for any a and b, one draw an element.
         low, high = (math.erf(v / math.sqrt(2.0)) for v in (self.a, self.b))
-        u = ops.rand(shape, dtype=dtype) * (high - low) + low
+        wide = ops.float64 if dtype == ops.float64 else ops.float32
+        u = ops.rand(shape, dtype=wide) * (high - low) + low
         z = ops.erfinv(u) * math.sqrt(2.0)
-        return ops.clamp(z, self.a, self.b) * self.sigma + self.mean
+        return (ops.clamp(z, self.a, self.b) * self.sigma + self.mean).astype(dtype)
 
 
 class XavierUniform(Initializer):
@@ -172,14 +178,129 @@ class HeNormal(_He):
         return Normal(self._sigma(shape)).make(shape, dtype)
 
 
+class VarianceScaling(Initializer):
+    """Spread by the fan: variance scale / n with n = fan_in, fan_out or their mean (fan_avg).
+
+    ``distribution``: "truncated_normal" (within two sigma, sigma enlarged so that the variance is
+    right), "untruncated_normal" or "uniform" in +-sqrt(3 scale / n).
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+    ) -> None:
+        if scale <= 0:
+            raise ValueError(f"VarianceScaling: scale is {scale}; it must be positive")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"VarianceScaling: mode is {mode!r}; legal: fan_in, fan_out, fan_avg")
+        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(
+                f"VarianceScaling: distribution is {distribution!r}; legal: uniform, "
+                "truncated_normal, untruncated_normal"
+            )
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def make(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        fans = _fans(shape)
+        n = {"fan_in": fans[0], "fan_out": fans[1], "fan_avg": sum(fans) / 2}[self.mode]
+        sigma = math.sqrt(self.scale / max(n, 1))
+        if self.distribution == "uniform":
+            return Uniform(math.sqrt(3.0) * sigma).make(shape, dtype)
+        if self.distribution == "untruncated_normal":
+            return Normal(sigma).make(shape, dtype)
+        return TruncatedNormal(sigma / _TRUNCATED_SIGMA).make(shape, dtype)
+
+
+_TRUNCATED_SIGMA = 0.87962566103423978  # deviation of the standard normal cut at -2 and 2
+
+
+def _check_axes(name: str, shape: tuple[int, ...], legal: tuple[int, ...]) -> None:
+    if len(shape) not in legal:
+        axes = " or ".join(map(str, legal))
+        raise ValueError(f"{name}: the shape is {shape}; it must have {axes} axes")
+
+
+class Identity(Initializer):
+    """Ones on the diagonal of a matrix."""
+
+    def make(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        _check_axes("Identity", shape, (2,))
+        return ops.eye(*shape, dtype=dtype)
+
+
+class Orthogonal(Initializer):
+    """gain times a matrix (first size, product of the others) with orthonormal rows or columns,
+    whichever are fewer: the Q of a normal matrix (Saxe et al. 2014)."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def make(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        if len(shape) < 2:
+            raise ValueError(f"Orthogonal: the shape is {shape}; it must have at least 2 axes")
+        rows, columns = shape[0], math.prod(shape[1:])
+        import numpy as np
+
+        tall = ops.randn(max(rows, columns), min(rows, columns)).asnumpy()
+        q, r = np.linalg.qr(tall.astype(np.float64))
+        q = q * np.sign(np.diagonal(r))  # makes the factor unique, hence evenly spread
+        q = (q if rows >= columns else q.T) * self.gain
+        return Tensor(np.ascontiguousarray(q).reshape(shape), dtype)
+
+
+class Dirac(Initializer):
+    """Kernels (out, in, k...) that hand input channels through, in each of ``groups`` groups: 1 at
+    the middle of kernel (i, i)."""
+
+    def __init__(self, groups: int = 1) -> None:
+        if groups <= 0:
+            raise ValueError(f"Dirac: groups is {groups}; it must be positive")
+        self.groups = groups
+
+    def make(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        _check_axes("Dirac", shape, (3, 4, 5))
+        if shape[0] % self.groups:
+            raise ValueError(f"Dirac: groups {self.groups} must divide the first size {shape[0]}")
+        import numpy as np
+
+        each = shape[0] // self.groups
+        data = np.zeros(shape)
+        middle = tuple(k // 2 for k in shape[2:])
+        for group in range(self.groups):
+            for i in range(min(each, shape[1])):
+                data[(group * each + i, i, *middle)] = 1
+        return Tensor(data, dtype)
+
+
+class Sparse(Initializer):
+    """A normal matrix with the fraction ``sparsity`` of each column set to 0 (Martens 2010)."""
+
+    def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
+        if not 0 <= sparsity <= 1:
+            raise ValueError(f"Sparse: sparsity is {sparsity}; it must be in [0, 1]")
+        self.sparsity, self.sigma = sparsity, sigma
+
+    def make(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        _check_axes("Sparse", shape, (2,))
+        zeros = math.ceil(self.sparsity * shape[0])
+        rank = ops.argsort(ops.argsort(ops.rand(shape), 0), 0)
+        return ops.where(rank >= zeros, ops.randn(shape) * self.sigma, 0.0).astype(dtype)
+
+
 _BY_NAME: dict[str, type[Initializer]] = {
     "zeros": Zero,
     "zero": Zero,
     "ones": One,
     "one": One,
-    "uniform": Uniform,
+    "dirac": Dirac,
+    "identity": Identity,
     "normal": Normal,
+    "orthogonal": Orthogonal,
+    "uniform": Uniform,
     "truncatednormal": TruncatedNormal,
+    "variancescaling": VarianceScaling,
     "xavier_uniform": XavierUniform,
     "xavieruniform": XavierUniform,
     "xavier_normal": XavierNormal,
@@ -194,7 +315,14 @@ _BY_NAME: dict[str, type[Initializer]] = {
 def initializer(init: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """A Tensor of ``shape`` from a name, a number, an Initializer, or a Tensor of that shape.
 
-    Raises ValueError for an unknown name or a Tensor of another shape.
+    Names are those of the classes, in any case; "zeros", "ones", "xavier_uniform",
+    "xavier_normal", "he_uniform" and "he_normal" too.
+
+    Raises ValueError for an unknown name or a Tensor of another shape, TypeError for others.
+
+    >>> from diptych.common.initializer import initializer
+    >>> initializer("identity", (2, 3)).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     from .. import float32
 
