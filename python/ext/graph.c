@@ -392,17 +392,37 @@ static PyObject *graph_outputs(PyObject *self, PyObject *list) {
     Py_RETURN_NONE;
 }
 
-static PyObject *graph_run(PyObject *self, PyObject *list) {
+/* run(inputs, plan=True) */
+static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"inputs", "plan", NULL};
+    PyObject *list;
+    int planned = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|p:run", names, &list, &planned))
+        return NULL;
     Program *p = GRAPH(self)->program;
     if (!p) return PyErr_SetString(PyExc_RuntimeError, "Graph: outputs() was not called yet"), NULL;
     Py_ssize_t n;
     Tensor **in = tensors_of(list, &n), **out = in ? room(p->noutputs) : NULL;
     if (!out) return PyMem_Free(in), NULL;
-    Status status = program_run(p, (int)n, in, out);
+    Status status = (planned ? program_run : program_run_nodes)(p, (int)n, in, out);
     PyMem_Free(in);
     if (status == OK) return tuple_of(out, p->noutputs);
     PyMem_Free(out);
     return raise_status(status);
+}
+
+static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
+    (void)none;
+    Program *program = GRAPH(self)->program;
+    const Plan *p = program ? program_plan(program) : NULL;
+    if (!p) Py_RETURN_NONE;
+    long long results = 0;
+    for (BufferId b = 1; b < p->nbuffers; b++)
+        if (p->buffers[b].home == AT_RESULT) results += p->buffers[b].nbytes;
+    Status status = plan_check(p);
+    if (status != OK) return raise_status(status);
+    return Py_BuildValue("{sLsLsLsIsi}", "arena", (long long)p->arena, "results", results, "floor",
+                         (long long)p->floor, "buffers", p->nbuffers - 1, "steps", p->nsteps);
 }
 
 static Graph *graph_of(PyObject *self) {
@@ -448,7 +468,10 @@ static PyMethodDef graph_methods[] = {
     {"set_line", graph_set_line, METH_VARARGS,
      "set_line(file, line, column, end_column, function): position of the nodes that follow"},
     {"outputs", graph_outputs, METH_O, "Ends the capture with these results."},
-    {"run", graph_run, METH_O, "run(inputs) -> tuple of Tensors"},
+    {"run", CFUNC(graph_run), METH_VARARGS | METH_KEYWORDS,
+     "run(inputs, plan=True) -> tuple of Tensors; plan=False: node by node"},
+    {"memory_plan", graph_memory_plan, METH_NOARGS,
+     "{'arena', 'results', 'floor', 'buffers', 'steps'}: bytes and counts, None without a plan"},
     {"text", graph_text, METH_NOARGS, "The graph as text."},
     {"verify", graph_verify_method, METH_NOARGS, "Checks the graph's invariants."},
     {0},

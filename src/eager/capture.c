@@ -363,6 +363,7 @@ Program *program_ref(Program *p) {
 void program_unref(Program *p) {
     if (!p || --p->refs) return;
     for (uint32_t i = 0; i < p->nparams; i++) param_unref(p->params[i].param);
+    if (p->plan) p->plan_free(p->plan);
     graph_unref(p->graph);
     free(p->params);
     free(p);
@@ -397,7 +398,9 @@ Status capture_finish(Capture *c, int n, Tensor *const *outputs, Program **out) 
     free(v);
     if (status != OK) return status;
     Program *p = checked(calloc(1, sizeof *p));
-    *p = (Program){1, graph_ref(c->graph), c->nparams, c->params, (uint32_t)n};
+    *p = (Program){
+        .refs = 1, .graph = graph_ref(c->graph), .nparams = c->nparams, .params = c->params};
+    p->noutputs = (uint32_t)n;
     c->params = NULL;
     c->nparams = c->cap_params = 0;
     *out = p;

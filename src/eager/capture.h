@@ -38,6 +38,9 @@ typedef struct Program {
     uint32_t nparams;
     ParamTrace *params;
     uint32_t noutputs; /* results of the body that are outputs; new values and gradients follow */
+    void *plan;        /* made by src/run at the first run */
+    void (*plan_free)(void *plan);
+    bool has_no_plan;
 } Program;
 Program *program_ref(Program *p);
 void program_unref(Program *p); /* NULL is fine */

@@ -9,8 +9,8 @@
  * Converts inputs by the row's dtype rule, records on the tape if a gradient is wanted. */
 Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
 
-/* Like dispatch, for a node of a captured graph: random ops read their place in the stream from their
- * attributes, and recording is the caller's business. */
+/* Like dispatch, for a node of a captured graph: random ops read their place in the stream from
+ * their attributes, and recording is the caller's business. */
 Status dispatch_drawn(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
 
 /* Calls of an update op, all or none: whatever can fail is done for all of them before the first

@@ -16,6 +16,7 @@ typedef struct Entry {
     uint64_t hash;
     size_t size;
     Prepared value;
+    int pins;
     unsigned char key[];
 } Entry;
 
@@ -65,14 +66,18 @@ static uint64_t hash_bytes(const unsigned char *p, size_t n, uint64_t h) {
 
 static void drop_all(void) {
     for (int i = 0; i < NBUCKETS; i++) {
-        while (buckets[i]) {
-            Entry *e = buckets[i];
-            buckets[i] = e->next;
+        for (Entry **at = &buckets[i]; *at;) {
+            Entry *e = *at;
+            if (e->pins) {
+                at = &e->next;
+                continue;
+            }
+            *at = e->next;
             if (e->kernel->release) e->kernel->release((void *)e->value.state);
             pool_small_free(e, sizeof *e + e->size);
+            nentries--;
         }
     }
-    nentries = 0;
 }
 
 static Entry *find(const Kernel *k, const Key *key, uint64_t hash) {
@@ -90,7 +95,8 @@ static Status add(const Kernel *k, const KernelArgs *a, const Key *key, uint64_t
     TRY(k->prepare(a, &state, &scratch));
     if (nentries >= MAX_ENTRIES && nrunning == 0) drop_all();
     Entry *e = pool_small(sizeof *e + key->size);
-    *e = (Entry){.kernel = k, .hash = hash, .size = key->size, .value = {state, scratch}};
+    *e = (Entry){.kernel = k, .hash = hash, .size = key->size, .value = {state, scratch, NULL}};
+    e->value.entry = e;
     memcpy(e->key, key->bytes, key->size);
     e->next = buckets[hash % NBUCKETS];
     buckets[hash % NBUCKETS] = e;
@@ -114,6 +120,14 @@ Status prepared_get(const Kernel *k, const KernelArgs *a, Prepared *out) {
     pthread_mutex_unlock(&lock);
     return status;
 }
+
+static void change_pins(const Prepared *p, int by) {
+    pthread_mutex_lock(&lock);
+    ((Entry *)p->entry)->pins += by;
+    pthread_mutex_unlock(&lock);
+}
+void prepared_pin(const Prepared *p) { change_pins(p, 1); }
+void prepared_unpin(const Prepared *p) { change_pins(p, -1); }
 
 void prepared_done(void) {
     pthread_mutex_lock(&lock);

@@ -47,6 +47,16 @@ static void run_blocks(EwLoop *loop, int64_t n, int nin, Tensor *const *in, Tens
     }
 }
 
+EwLoop *quick_loop(const Op *op, int nin, const Buf *in) {
+    if (op->ewclass == EW_LOG || op->ewclass == EW_WHERE) return NULL;
+    const TensorType *first = in[0].type;
+    for (int i = 0; i < nin; i++)
+        if (!in[i].dense || !type_equal(in[i].type, first)) return NULL;
+    DType d = first->dtype;
+    bool fits = dtype_info[d].compute == d && type_count(first) <= SMALL;
+    return fits ? loops(d)->value[op->ew_index] : NULL;
+}
+
 bool quick_ewise(const Op *op, int nin, Tensor *const *in, Tensor **out) {
     if (nin < op->nin_min || nin > op->nin_max) return false;
     for (int i = 0; i < nin; i++)

@@ -1,35 +1,20 @@
-/* Running a graph node by node through eager dispatch: the reference executor. Values are dropped
- * after their last use. */
+/* Running a graph node by node through eager dispatch: the reference executor. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "eager/dispatch.h"
+#include "run/effects.h"
 #include "run/run.h"
-#include "tensor/random.h"
 
 static void *checked(void *p) {
     if (!p) abort(); /* bookkeeping: the pool_small policy */
     return p;
 }
 
-/* A call of a late host function, kept until the run has succeeded. */
-typedef struct Late {
-    struct Late *next;
-    const Node *node;
-    Tensor **in;
-} Late;
-
-/* What a loop has left for its gradient: entries of equal length, the latest last. */
-typedef struct Stack {
-    Tensor **items;
-    size_t n, capacity;
-} Stack;
-
 typedef struct Run {
     const Graph *g;
-    Stack *stacks;   /* g->nstacks */
     Tensor **values; /* by number; NULL: not computed, or dropped */
-    Late *late, **late_end;
+    Effects effects;
 } Run;
 
 static void set(Run *r, Value v, Tensor *take) {
@@ -71,42 +56,44 @@ static Status run_draw(Run *r, const Node *n) {
     return OK;
 }
 
+/* References to the inputs' values. */
+static Tensor **inputs_of(const Run *r, const Node *n) {
+    Tensor **t = checked(calloc((size_t)(n->nin + n->nout) + 1, sizeof *t));
+    for (int i = 0; i < n->nin; i++) t[i] = tensor_ref(r->values[n->in[i]]);
+    return t;
+}
+
 static Status run_host(Run *r, const Node *n) {
-    Tensor **in = checked(calloc((size_t)(n->nin + n->nout) + 1, sizeof *in)), **out = in + n->nin;
-    for (int i = 0; i < n->nin; i++) in[i] = r->values[n->in[i]];
+    Tensor **in = inputs_of(r, n), **out = in + n->nin;
+    Status status = OK;
     if (n->host->is_late) {
-        Late *late = checked(malloc(sizeof *late));
-        for (int i = 0; i < n->nin; i++) tensor_ref(in[i]);
-        *late = (Late){NULL, n, in};
-        *r->late_end = late;
-        r->late_end = &late->next;
-        return OK;
+        effects_late(&r->effects, n->host, n->nin, in);
+    } else {
+        status = n->host->call(n->host->ctx, n->nin, in, n->nout, out);
+        for (int i = 0; i < n->nout && status == OK; i++) set(r, n->out[i], out[i]);
+        for (int i = 0; i < n->nin; i++) tensor_unref(in[i]);
     }
-    Status status = n->host->call(n->host->ctx, n->nin, in, n->nout, out);
-    for (int i = 0; i < n->nout && status == OK; i++) set(r, n->out[i], out[i]);
     free(in);
     return status;
 }
 
 static void push(Run *r, const Node *n) {
-    Stack *s = &r->stacks[n->count];
-    if (s->n + n->nin > s->capacity) {
-        s->capacity = 2 * s->capacity + n->nin;
-        s->items = checked(realloc(s->items, s->capacity * sizeof *s->items));
-    }
-    for (int i = 0; i < n->nin; i++) s->items[s->n++] = tensor_ref(r->values[n->in[i]]);
+    Tensor **in = inputs_of(r, n);
+    effects_push(&r->effects, n->count, n->nin, in);
+    free(in);
 }
 
 static void pop(Run *r, const Node *n) {
-    Stack *s = &r->stacks[n->count];
-    s->n -= n->nout;
-    for (int i = 0; i < n->nout; i++) set(r, n->out[i], s->items[s->n + (size_t)i]);
+    Tensor **out = checked(calloc((size_t)n->nout + 1, sizeof *out));
+    effects_pop(&r->effects, n->count, n->nout, out);
+    for (int i = 0; i < n->nout; i++) set(r, n->out[i], out[i]);
+    free(out);
 }
 
 static Status has_left(Run *r, const Node *n) {
     Tensor *t;
     TRY(tensor_new(graph_type(r->g, n->out[0]), "loop", &t));
-    t->data[0] = r->stacks[n->count].n != 0;
+    t->data[0] = effects_left(&r->effects, n->count);
     set(r, n->out[0], t);
     return OK;
 }
@@ -193,104 +180,32 @@ static Status run_body(Run *r) {
 
 /* ---- the whole */
 
-static bool is_param_input(const Program *p, Value v, uint32_t *which) {
-    for (uint32_t i = 0; i < p->nparams; i++)
-        if (p->params[i].value == v || p->params[i].grad == v) return *which = i, true;
-    return false;
-}
-
-int program_inputs(const Program *p) {
-    int n = (int)p->graph->ninputs;
-    for (uint32_t i = 0; i < p->nparams; i++) n -= 1 + (p->params[i].grad != 0);
-    return n;
-}
-
-static Status check_input(int i, const Tensor *t, const TensorType *want) {
-    if (type_equal(&t->type, want)) return OK;
-    char one[200], two[200];
-    return FAIL(VALUE, "input %d of a compiled function is %s; it was compiled for %s", i,
-                type_text(&t->type, one, sizeof one), type_text(want, two, sizeof two));
-}
-
-static Status bind(Run *r, const Program *p, int nin, Tensor *const *in) {
-    int given = 0;
-    if (nin != program_inputs(p))
-        return FAIL(VALUE, "a compiled function takes %d inputs, %d were given", program_inputs(p),
-                    nin);
-    for (uint32_t i = 0; i < r->g->ninputs; i++) {
-        Value v = r->g->inputs[i];
-        uint32_t k;
-        Tensor *t;
-        if (!is_param_input(p, v, &k))
-            t = in[given++];
-        else if (p->params[k].value == v)
-            t = p->params[k].param->value;
-        else
-            t = p->params[k].param->grad;
-        if (!t) return FAIL(RUNTIME, "a parameter has lost the gradient the function reads");
-        TRY(check_input(given - 1, t, graph_type(r->g, v)));
-        set(r, v, tensor_alias(t));
-    }
-    return OK;
-}
-
-static Status commit(Run *r, Program *p) {
+static Status commit(Run *r, const Program *p, Tensor **out) {
     const Region *body = &r->g->regions[BODY];
     uint32_t at = p->noutputs;
+    for (uint32_t i = 0; i < p->noutputs; i++) out[i] = tensor_alias(r->values[body->results[i]]);
     for (uint32_t i = 0; i < p->nparams; i++) {
-        ParamTrace *t = &p->params[i];
+        const ParamTrace *t = &p->params[i];
         if (t->new_value) param_take(t->param, tensor_alias(r->values[body->results[at++]]));
-        if (t->new_grad) TRY(param_set_grad(t->param, r->values[body->results[at++]]));
-        if (t->drops_grad) TRY(param_set_grad(t->param, NULL));
+        Tensor *grad = t->new_grad ? r->values[body->results[at++]] : NULL;
+        if (t->new_grad || t->drops_grad) TRY(param_set_grad(t->param, grad));
         if (t->param->handle && capture_shows) capture_shows(t->param);
     }
     return OK;
 }
 
-static Status run_late(Run *r) {
-    for (Late *late = r->late; late; late = late->next) {
-        Host *h = late->node->host;
-        TRY(h->call(h->ctx, late->node->nin, late->in, 0, NULL));
-    }
-    return OK;
-}
-
-static void run_done(Run *r) {
-    for (uint32_t v = 0; v < r->g->nvalues; v++) tensor_unref(r->values[v]);
-    free(r->values);
-    for (uint32_t i = 0; i < r->g->nstacks; i++) {
-        for (size_t k = 0; k < r->stacks[i].n; k++) tensor_unref(r->stacks[i].items[k]);
-        free(r->stacks[i].items);
-    }
-    free(r->stacks);
-    while (r->late) {
-        Late *late = r->late;
-        r->late = late->next;
-        for (int i = 0; i < late->node->nin; i++) tensor_unref(late->in[i]);
-        free(late->in);
-        free(late);
-    }
-}
-
-Status program_run(Program *p, int nin, Tensor *const *in, Tensor **out) {
-    if (capture_is_on())
-        return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
+Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out) {
     Run r = {.g = p->graph, .values = checked(calloc(p->graph->nvalues, sizeof *r.values))};
-    r.stacks = checked(calloc(p->graph->nstacks + 1, sizeof *r.stacks));
-    r.late_end = &r.late;
-    RandomState state = random_state();
-    bool was = tape_set(false);
-    Status status = bind(&r, p, nin, in);
-    if (status == OK) status = run_body(&r);
-    if (status == OK) status = commit(&r, p);
-    const Region *body = &p->graph->regions[BODY];
-    for (uint32_t i = 0; i < p->noutputs && status == OK; i++)
-        out[i] = tensor_alias(r.values[body->results[i]]);
+    effects_init(&r.effects, p->graph);
+    for (uint32_t i = 0; i < r.g->ninputs; i++) set(&r, r.g->inputs[i], tensor_alias(inputs[i]));
+    Status status = run_body(&r);
     if (status == OK)
-        status = run_late(&r);
+        status = commit(&r, p, out);
     else
-        random_restore(state);
-    tape_set(was);
-    run_done(&r);
+        effects_undo(&r.effects);
+    if (status == OK) status = effects_commit(&r.effects);
+    for (uint32_t v = 0; v < r.g->nvalues; v++) tensor_unref(r.values[v]);
+    free(r.values);
+    effects_done(&r.effects);
     return status;
 }

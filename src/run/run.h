@@ -3,13 +3,23 @@
 #define DIP_RUN_H
 
 #include "eager/capture.h"
+#include "plan/plan.h"
 
 /* One run: in[nin] are the inputs that are not parameters, in the order of their making; out gets
  * the program's outputs. Parameters that the program writes get their new values after everything
  * has succeeded; after a failure they, the random state and what prints to the outside are as
- * before. */
+ * before. By its plan, made at the first run; node by node when there is none, when an input is not
+ * dense or while the same plan runs on another thread. */
 Status program_run(Program *p, int nin, Tensor *const *in, Tensor **out);
+/* The same, always node by node: the reference. */
+Status program_run_nodes(Program *p, int nin, Tensor *const *in, Tensor **out);
 /* Inputs that are not parameters. */
 int program_inputs(const Program *p);
+/* The plan, borrowed; NULL: the graph has none. */
+const Plan *program_plan(Program *p);
+
+/* interpret.c, replay.c: inputs[i] is the tensor of input i of the graph. */
+Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out);
+Status plan_replay(Plan *p, Tensor *const *inputs, Tensor **out);
 
 #endif

@@ -15,6 +15,22 @@ def vector(*values: float) -> Tensor:
     return Tensor(np.array(values, np.float32))
 
 
+planned = True
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["plan", "nodes"])
+def way_of_running(request: pytest.FixtureRequest) -> None:
+    """Every test runs its graphs by plan and node by node."""
+    global planned
+    planned = request.param
+
+
+def run(g: _core.Graph, inputs: list[Tensor]) -> tuple[Tensor, ...]:
+    if planned:
+        assert g.memory_plan() is not None  # it is checked for overlaps, too
+    return g.run(inputs, plan=planned)
+
+
 class Capture:
     """with Capture() as g: op calls on g.input(...) append nodes."""
 
@@ -67,15 +83,15 @@ def test_calls_on_known_values_run_at_once() -> None:
     with Capture() as g:
         assert (vector(1, 2) + 1).tolist() == [2, 3]
         g.outputs([vector(1, 2) * 3])
-    assert g.run([])[0].tolist() == [3, 6]
+    assert run(g, [])[0].tolist() == [3, 6]
 
 
 def test_a_run_checks_its_inputs() -> None:
     g = trace(lambda x: x * 2, vector(1, 2))
     with pytest.raises(ValueError, match="takes 1 inputs, 2 were given"):
-        g.run([vector(1, 2), vector(1, 2)])
+        run(g, [vector(1, 2), vector(1, 2)])
     with pytest.raises(ValueError, match=r"float32\[3\]; it was compiled for float32\[2\]"):
-        g.run([vector(1, 2, 3)])
+        run(g, [vector(1, 2, 3)])
 
 
 def test_errors_of_a_node_name_the_users_line() -> None:
@@ -83,39 +99,32 @@ def test_errors_of_a_node_name_the_users_line() -> None:
         table, at = g.input(ms.float32, (3,)), g.input(ms.int32, (1,))
         g.set_line("net.py", 7, 4, 9, "construct")
         g.outputs([ops.gather(table, at, 0)])
-    assert g.run([vector(1, 2, 3), Tensor(np.array([2], np.int32))])[0].tolist() == [3]
+    assert run(g, [vector(1, 2, 3), Tensor(np.array([2], np.int32))])[0].tolist() == [3]
     with pytest.raises(IndexError, match=r"net\.py:7: gather"):
-        g.run([vector(1, 2, 3), Tensor(np.array([9], np.int32))])
+        run(g, [vector(1, 2, 3), Tensor(np.array([9], np.int32))])
 
 
 def test_both_sides_of_an_if_and_its_gradient() -> None:
     """The gradient reads values from inside the taken side."""
 
-    def run(x: Tensor, g: _core.Graph | None = None) -> list[Tensor]:
-        leaf = Parameter(x, name="x") if g is None else x
+    def then(x: Tensor) -> Tensor:
+        return ops.exp(x) * ops.sin(x)
 
-        def then() -> Tensor:
-            return ops.exp(x) * ops.sin(x)
+    def orelse(x: Tensor) -> Tensor:
+        return x * x * 3
 
-        def orelse() -> Tensor:
-            return x * x * 3
-
-        if g is None:
-            grad = ms.grad(lambda v: (ops.exp(v) * ops.sin(v) if v.sum() > 0 else v * v * 3).sum())
-            return [grad(leaf.value())]
-
-        def staged(v: Tensor) -> Tensor:
-            nonlocal x
-            x = v
-            return choose(g, v.sum() > 0, then, orelse).sum()
-
-        return [ms.grad(staged)(x)]
+    def eager(x: Tensor) -> Tensor:
+        return (then(x) if x.sum() > 0 else orelse(x)).sum()
 
     with Capture() as g:
-        g.outputs(run(g.input(ms.float32, (3,)), g))
+
+        def staged(x: Tensor) -> Tensor:
+            return choose(g, x.sum() > 0, lambda: then(x), lambda: orelse(x)).sum()
+
+        g.outputs([ms.grad(staged)(g.input(ms.float32, (3,)))])
     g.verify()
-    for values in (vector(0.5, 1, 2), vector(-1, -2, 0.5)):
-        assert g.run([values])[0].tolist() == run(values)[0].tolist()
+    for x in (vector(0.5, 1, 2), vector(-1, -2, 0.5)):
+        assert run(g, [x])[0].tolist() == ms.grad(eager)(x).tolist()
 
 
 def test_second_order_through_an_if() -> None:
@@ -129,9 +138,9 @@ def test_second_order_through_an_if() -> None:
         g.outputs([staged(g, g.input(ms.float32, (2,)))])
     g.verify()
     x = np.array([0.5, 1.5])
-    np.testing.assert_allclose(g.run([vector(*x)])[0].asnumpy(), 9 * x**2, rtol=1e-6)
+    np.testing.assert_allclose(run(g, [vector(*x)])[0].asnumpy(), 9 * x**2, rtol=1e-6)
     np.testing.assert_allclose(
-        g.run([vector(*-x)])[0].asnumpy(), np.cos(-x) - -x * np.sin(-x), rtol=1e-5
+        run(g, [vector(*-x)])[0].asnumpy(), np.cos(-x) - -x * np.sin(-x), rtol=1e-5
     )
 
 
@@ -156,7 +165,7 @@ def test_nested_ifs_hand_values_out() -> None:
         g.outputs([staged(g, g.input(ms.float32, (2,)))])
     g.verify()
     for x in (vector(1, 3), vector(1, 1), vector(-1, -4)):
-        assert g.run([x])[0].tolist() == ms.grad(eager)(x).tolist()
+        assert run(g, [x])[0].tolist() == ms.grad(eager)(x).tolist()
 
 
 def test_a_loop_carries_values() -> None:
@@ -171,9 +180,9 @@ def test_a_loop_carries_values() -> None:
         g.leave()
         g.outputs(g.while_(loop, goes_on, following))
     g.verify()
-    value, count = g.run([vector(1, 2)])
+    value, count = run(g, [vector(1, 2)])
     assert value.tolist() == [64, 128] and count.item() == 6
-    assert g.run([vector(70, 70)])[1].item() == 0
+    assert run(g, [vector(70, 70)])[1].item() == 0
 
 
 def test_a_value_of_a_loop_stays_inside() -> None:
@@ -200,7 +209,7 @@ def test_draws_are_those_of_eager_and_new_in_each_run() -> None:
     ms.set_seed(3)
     eager = [f(x).tolist() for _ in range(3)]
     ms.set_seed(3)
-    assert [g.run([x])[0].tolist() for _ in range(3)] == eager
+    assert [run(g, [x])[0].tolist() for _ in range(3)] == eager
 
 
 def test_the_gradient_of_a_draw_repeats_it() -> None:
@@ -212,7 +221,7 @@ def test_the_gradient_of_a_draw_repeats_it() -> None:
     ms.set_seed(11)
     eager = [f(x).tolist() for _ in range(2)]
     ms.set_seed(11)
-    assert [g.run([x])[0].tolist() for _ in range(2)] == eager
+    assert [run(g, [x])[0].tolist() for _ in range(2)] == eager
 
 
 def training(rule: Callable) -> tuple[Callable, nn.Cell]:
@@ -253,7 +262,7 @@ def test_a_training_step_is_one_graph_with_the_bits_of_eager(rule: Callable) -> 
     for p, old in zip(net.get_parameters(), before, strict=True):
         assert np.array_equal(p.asnumpy(), old) and p.grad is None
     ms.set_seed(9)
-    assert [g.run([x, y])[0].item() for _ in range(4)] == eager
+    assert [run(g, [x, y])[0].item() for _ in range(4)] == eager
     for p, new in zip(net.get_parameters(), weights, strict=True):
         assert np.array_equal(p.asnumpy(), new)
 
@@ -268,21 +277,21 @@ def test_a_failing_run_changes_nothing() -> None:
         g.outputs([ops.gather(p, at, 0)])
     ms.set_seed(1)
     with pytest.raises(IndexError):
-        g.run([Tensor(np.array([5], np.int32))])
+        run(g, [Tensor(np.array([5], np.int32))])
     assert p.tolist() == [1, 2, 3] and said == []
     after_failure = ops.standard_normal((3,)).tolist()
     ms.set_seed(1)
     assert ops.standard_normal((3,)).tolist() == after_failure
-    g.run([Tensor(np.array([1], np.int32))])
+    run(g, [Tensor(np.array([1], np.int32))])
     assert p.tolist() != [1, 2, 3] and said == ["late"]
 
 
 def test_weights_changed_outside_are_seen() -> None:
     p = Parameter(vector(1, 2), name="p")
     g = trace(lambda x: x * p, vector(1, 1))
-    assert g.run([vector(3, 3)])[0].tolist() == [3, 6]
+    assert run(g, [vector(3, 3)])[0].tolist() == [3, 6]
     p.set_data(vector(5, 5))
-    assert g.run([vector(3, 3)])[0].tolist() == [15, 15]
+    assert run(g, [vector(3, 3)])[0].tolist() == [15, 15]
 
 
 def test_gradients_gather_across_runs() -> None:
@@ -294,10 +303,10 @@ def test_gradients_gather_across_runs() -> None:
         return loss
 
     g = trace(f, vector(1, 1))
-    g.run([vector(3, 4)])
+    run(g, [vector(3, 4)])
     assert p.grad.tolist() == [3, 4]
     more = trace(f, vector(1, 1))
-    more.run([vector(1, 1)])
+    run(more, [vector(1, 1)])
     assert p.grad.tolist() == [4, 5]
 
 
@@ -314,7 +323,7 @@ def test_host_calls_run_in_order_with_values() -> None:
         g.host(lambda v: seen.append(("late", v.tolist())), [y], [], deferred=True)
         (z,) = g.host(double, [y], [(ms.float32, (2,))])
         g.outputs([z])
-    assert g.run([vector(1, 2)])[0].tolist() == [4, 8]
+    assert run(g, [vector(1, 2)])[0].tolist() == [4, 8]
     assert seen == [[1, 2], [2, 4], ("late", [2, 4])]
 
 
@@ -327,7 +336,7 @@ def test_an_exception_of_a_host_function_passes_through() -> None:
         g.host(fail, [x], [])
         g.outputs([x])
     with pytest.raises(KeyError, match="mine"):
-        g.run([vector(1, 2)])
+        run(g, [vector(1, 2)])
 
 
 def test_a_host_function_that_breaks_its_promise() -> None:
@@ -335,7 +344,7 @@ def test_a_host_function_that_breaks_its_promise() -> None:
         x = g.input(ms.float32, (2,))
         g.outputs(g.host(lambda v: (v.sum(),), [x], [(ms.float32, (2,))]))
     with pytest.raises(TypeError, match="something else than the tensors it promised"):
-        g.run([vector(1, 2)])
+        run(g, [vector(1, 2)])
 
 
 def test_an_interrupted_capture_restores_parameters() -> None:
@@ -396,7 +405,7 @@ def test_the_gradient_of_a_loop() -> None:
     g.verify()
     for start in (vector(0.5, 1), vector(30, 1), vector(3, 3)):
         want, (want_x, want_w) = ms.value_and_grad(eager, 0, [w])(start)
-        value, dx, dw = g.run([start])
+        value, dx, dw = run(g, [start])
         assert value.item() == want.item()
         np.testing.assert_allclose(dx.asnumpy(), want_x.asnumpy(), rtol=1e-6)
         want_w = want_w[0] if isinstance(want_w, tuple) else want_w
@@ -431,7 +440,7 @@ def test_the_gradient_of_a_loop_with_a_branch_a_loop_and_draws() -> None:
         ms.set_seed(4)
         want = ms.grad(eager)(start).asnumpy()
         ms.set_seed(4)
-        np.testing.assert_allclose(g.run([start])[0].asnumpy(), want, rtol=1e-5)
+        np.testing.assert_allclose(run(g, [start])[0].asnumpy(), want, rtol=1e-5)
 
 
 def test_the_second_order_of_a_loop_is_refused() -> None:
@@ -444,3 +453,63 @@ def test_the_second_order_of_a_loop_is_refused() -> None:
         with pytest.raises(NotImplementedError, match="gradient of a loop"):
             ms.grad(lambda v: ms.grad(staged)(v).sum())(x)
         g.end()
+
+
+def test_a_strided_input_runs_node_by_node() -> None:
+    """A plan is for dense inputs; others give the bits of eager through the same kernels."""
+    x = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
+    g = trace(lambda v: ops.matmul(v, x) + v.sum(), x.T)
+    assert run(g, [x.T])[0].tolist() == (ops.matmul(x.T, x) + x.T.sum()).tolist()
+
+
+def test_views_share_the_buffer_they_look_at() -> None:
+    def f(x: Tensor) -> Tensor:
+        y = ops.relu(x)
+        return y.T.reshape(2, 6)[1:, ::2] + y.reshape(-1)[:3] + y.swapaxes(0, 1)[0, :3]
+
+    x = Tensor(np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32))
+    assert run(trace(f, x), [x])[0].tolist() == f(x).tolist()
+
+
+def test_results_are_never_overwritten_by_later_runs() -> None:
+    g = trace(lambda x: ops.exp(x) * 2, vector(1, 2))
+    first = run(g, [vector(0, 0)])[0]
+    second = run(g, [vector(1, 1)])[0]
+    assert first.tolist() == [2, 2] and second.tolist() != first.tolist()
+
+
+def test_an_update_in_place_spares_those_who_hold_the_old_value() -> None:
+    p = Parameter(vector(1, 2), name="p")
+    optimizer = nn.SGD([p], 1.0)
+    with Capture() as g:
+        optimizer([g.input(ms.float32, (2,))])
+        g.outputs([])
+    seen = p.asnumpy()
+    run(g, [vector(1, 1)])
+    assert p.tolist() == [0, 1] and seen.tolist() == [1, 2]
+    run(g, [vector(1, 1)])
+    assert p.tolist() == [-1, 0] and seen.tolist() == [1, 2]
+
+
+def test_values_that_change_places_in_a_loop() -> None:
+    with Capture() as g:
+        outs = repeat(
+            g,
+            lambda a, b, n: (b, a, n + 1),
+            lambda a, b, n: n < 3,
+            g.input(ms.float32, (2,)),
+            g.input(ms.float32, (2,)),
+            Tensor(0, ms.int32),
+        )
+        g.outputs(list(outs))
+    assert [t.tolist() for t in run(g, [vector(1, 2), vector(3, 4)])] == [[3, 4], [1, 2], 3]
+
+
+def test_the_plan_of_a_deep_chain_reuses_memory() -> None:
+    with Capture() as g:
+        y = x = g.input(ms.float32, (1000,))
+        for _ in range(500):
+            y = ops.tanh(y).cumsum(0) + x
+        g.outputs([y])
+    plan = g.memory_plan()
+    assert plan["steps"] == 1500 and plan["arena"] == plan["floor"] <= 3 * 4096

@@ -1,0 +1,100 @@
+/* A run: inputs are gathered and checked, then the plan or the graph itself is run. */
+#include "run/run.h"
+
+#include <stdlib.h>
+
+#include "base/parallel.h"
+
+static void free_plan(void *plan) { plan_free(plan); }
+
+const Plan *program_plan(Program *p) {
+    Plan *plan = p->plan;
+    if (plan && plan->threads != parallel_threads() && !plan->is_running) {
+        plan_free(plan);
+        p->plan = plan = NULL;
+        p->has_no_plan = false;
+    }
+    if (plan || p->has_no_plan) return plan;
+    p->has_no_plan = plan_make(p, &plan) != OK;
+    if (p->has_no_plan) return NULL;
+    p->plan = plan;
+    p->plan_free = free_plan;
+    return plan;
+}
+
+/* The parameter's tensor that input v of the graph stands for; false: an input of the caller. */
+static bool is_param_input(const Program *p, Value v, Tensor **out) {
+    for (uint32_t i = 0; i < p->nparams; i++) {
+        const ParamTrace *t = &p->params[i];
+        if (t->value != v && t->grad != v) continue;
+        *out = t->value == v ? t->param->value : t->param->grad;
+        return true;
+    }
+    return false;
+}
+
+int program_inputs(const Program *p) {
+    int n = (int)p->graph->ninputs;
+    for (uint32_t i = 0; i < p->nparams; i++) n -= 1 + (p->params[i].grad != 0);
+    return n;
+}
+
+static Status check_input(const char *what, int i, const Tensor *t, const TensorType *want) {
+    if (!t)
+        return FAIL(RUNTIME, "a parameter has lost the gradient that a compiled function reads");
+    TRY(tensor_check_values(t, "a compiled function"));
+    if (type_equal(&t->type, want)) return OK;
+    char one[200], two[200];
+    return FAIL(VALUE, "%s %d of a compiled function is %s; it was compiled for %s", what, i,
+                type_text(&t->type, one, sizeof one), type_text(want, two, sizeof two));
+}
+
+static Status gather(const Program *p, int nin, Tensor *const *in, Tensor **inputs) {
+    int given = 0;
+    if (nin != program_inputs(p))
+        return FAIL(VALUE, "a compiled function takes %d inputs, %d were given", program_inputs(p),
+                    nin);
+    for (uint32_t i = 0; i < p->graph->ninputs; i++) {
+        const TensorType *type = graph_type(p->graph, p->graph->inputs[i]);
+        bool is_param = is_param_input(p, p->graph->inputs[i], &inputs[i]);
+        if (!is_param) inputs[i] = in[given];
+        TRY(check_input(is_param ? "parameter" : "input", given, inputs[i], type));
+        given += !is_param;
+    }
+    return OK;
+}
+
+static bool all_dense(uint32_t n, Tensor *const *t) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!t[i]->dense) return false;
+    return true;
+}
+
+static Status run(Program *p, int nin, Tensor *const *in, Tensor **out, bool planned) {
+    if (capture_is_on())
+        return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
+    Tensor **inputs = malloc((p->graph->ninputs + 1) * sizeof *inputs);
+    if (!inputs) abort(); /* bookkeeping: the pool_small policy */
+    bool was = tape_set(false);
+    Status status = gather(p, nin, in, inputs);
+    if (status == OK) {
+        Plan *plan =
+            planned && all_dense(p->graph->ninputs, inputs) ? (Plan *)program_plan(p) : NULL;
+        if (plan && !atomic_exchange(&plan->is_running, true)) {
+            status = plan_replay(plan, inputs, out);
+            plan->is_running = false;
+        } else {
+            status = program_interpret(p, inputs, out);
+        }
+    }
+    tape_set(was);
+    free(inputs);
+    return status;
+}
+
+Status program_run(Program *p, int nin, Tensor *const *in, Tensor **out) {
+    return run(p, nin, in, out, true);
+}
+Status program_run_nodes(Program *p, int nin, Tensor *const *in, Tensor **out) {
+    return run(p, nin, in, out, false);
+}
