@@ -16,7 +16,10 @@ from diptych import _core, ops
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "diptych"
 NOTE = '# ruff: noqa\n"""Written by tools/stubs.py."""\n\n'
 
-MODULES = ("composite", "function", "layers", "primitive", "random", "recurrent")
+MODULES = (
+    "algebra", "arrange", "composite", "function", "layers", "loss", "neural", "numeric",
+    "primitive", "random", "recurrent",
+)  # fmt: skip
 KINDS = {
     "tensor": "_Operand",
     "tensors": "Sequence[_Operand] | Tensor",

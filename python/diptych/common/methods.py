@@ -148,6 +148,25 @@ def is_contiguous(self: Tensor) -> bool:
     return True
 
 
+def t(self: Tensor) -> Tensor:
+    """The matrix with its axes swapped; vectors and numbers as they are."""
+    if self.ndim > 2:
+        raise ValueError(f"t: the tensor has shape {self.shape}; it must have at most 2 axes")
+    return op_table["transpose"](self)
+
+
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Summed over the axes along which ``size`` has 1 or nothing: undoes broadcast_to."""
+    sizes = tuple(_sizes(size))
+    extra = self.ndim - len(sizes)
+    pairs = list(zip(self.shape[max(extra, 0) :], sizes, strict=False))
+    if extra < 0 or any(a != b and b != 1 for a, b in pairs):
+        raise ValueError(f"sum_to_size: {self.shape} does not sum to {sizes}")
+    axes = [i for i in range(self.ndim) if i < extra or sizes[i - extra] != self.shape[i]]
+    made = op_table["sum"](self, axes, True) if axes else self
+    return op_table["reshape"](made.astype(self.dtype, copy=False), sizes)
+
+
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each axis, in elements."""
     steps = tuple(s // self.itemsize for s in self.strides)
@@ -249,6 +268,11 @@ _HERE = {
     "ravel": ravel,
     "is_contiguous": is_contiguous,
     "stride": stride,
+    "t": t,
+    "sum_to_size": sum_to_size,
+    "reshape_as": view_as,
+    "ndimension": dim,
+    "byte": _converted("uint8"),
     "new_zeros": new_zeros,
     "new_ones": new_ones,
     "new_full": new_full,
@@ -292,7 +316,10 @@ nan_to_num narrow neg nonzero norm not_equal outer pow prod reciprocal relu rema
 repeat_interleave roll round rsqrt scatter scatter_add select sigmoid sign sin sinh softmax
 log_softmax sort split sqrt square squeeze std sub sum swapaxes tan tanh topk trace tril triu
 trunc trunc_div unbind unfold unique unsqueeze unstack var where xlogy isclose allclose take
-masked_scatter tensor_split diff logaddexp cov kron
+masked_scatter tensor_split diff logaddexp cov kron addbmm addmm addmv addr aminmax argwhere baddbmm
+bucketize corrcoef deg2rad diag_embed diagflat dsplit fliplr flipud float_power fmax fmin frac ger
+heaviside histc hsplit inner logaddexp2 logcumsumexp logit movedim msort nansum negative positive
+rad2deg rot90 sinc unique_consecutive vsplit
 """.split()
 _OTHER = {
     "eq": "equal",
@@ -314,6 +341,11 @@ _OTHER = {
     "arcsin": "asin",
     "arctan": "atan",
     "arctan2": "atan2",
+    "arccosh": "acosh",
+    "arcsinh": "asinh",
+    "arctanh": "atanh",
+    "floor_mod": "remainder",
+    "invert": "bitwise_not",
     "logical_and_": "logical_and",
 }
 _IN_PLACE = """

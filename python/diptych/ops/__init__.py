@@ -8,11 +8,14 @@ from .._core import op_table as _table
 globals().update({_name: _op for _name, _op in _table.items() if not _op.hidden})
 
 from ..common.dtype import *  # noqa: E402, F403
+from .algebra import *  # noqa: E402, F403
+from .arrange import *  # noqa: E402, F403
 from .composite import *  # noqa: E402, F403
 from .function import *  # noqa: E402, F403
 from .layers import *  # noqa: E402, F403
 from .loss import *  # noqa: E402, F403
 from .neural import *  # noqa: E402, F403
+from .numeric import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403
 from .random import *  # noqa: E402, F403
 from .recurrent import *  # noqa: E402, F403

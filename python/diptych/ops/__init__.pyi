@@ -18,6 +18,40 @@ from .._core import uint16 as uint16
 from .._core import uint32 as uint32
 from .._core import uint64 as uint64
 from .._core import uint8 as uint8
+from .algebra import addr as addr
+from .algebra import block_diag as block_diag
+from .algebra import cdist as cdist
+from .algebra import corrcoef as corrcoef
+from .algebra import cov as cov
+from .algebra import cross as cross
+from .algebra import ger as ger
+from .algebra import kron as kron
+from .algebra import mv as mv
+from .algebra import trace as trace
+from .algebra import vander as vander
+from .arrange import argwhere as argwhere
+from .arrange import atleast_1d as atleast_1d
+from .arrange import atleast_2d as atleast_2d
+from .arrange import atleast_3d as atleast_3d
+from .arrange import column_stack as column_stack
+from .arrange import diagflat as diagflat
+from .arrange import dsplit as dsplit
+from .arrange import dstack as dstack
+from .arrange import fliplr as fliplr
+from .arrange import flipud as flipud
+from .arrange import hsplit as hsplit
+from .arrange import hstack as hstack
+from .arrange import moveaxis as moveaxis
+from .arrange import movedim as movedim
+from .arrange import msort as msort
+from .arrange import ravel as ravel
+from .arrange import rot90 as rot90
+from .arrange import swapdims as swapdims
+from .arrange import tril_indices as tril_indices
+from .arrange import triu_indices as triu_indices
+from .arrange import unique_consecutive as unique_consecutive
+from .arrange import vsplit as vsplit
+from .arrange import vstack as vstack
 from .composite import HyperMap as HyperMap
 from .composite import Map as Map
 from .composite import MultitypeFuncGraph as MultitypeFuncGraph
@@ -60,8 +94,13 @@ from .composite import repeat_elements as repeat_elements
 from .composite import reverse as reverse
 from .composite import scatter as scatter
 from .composite import scatter_add as scatter_add
+from .composite import scatter_div as scatter_div
+from .composite import scatter_max as scatter_max
+from .composite import scatter_min as scatter_min
+from .composite import scatter_mul as scatter_mul
 from .composite import scatter_nd_add as scatter_nd_add
 from .composite import scatter_nd_update as scatter_nd_update
+from .composite import scatter_sub as scatter_sub
 from .composite import scatter_update as scatter_update
 from .composite import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
 from .composite import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
@@ -129,6 +168,68 @@ from .layers import layer_norm as layer_norm
 from .layers import max_pool1d as max_pool1d
 from .layers import max_pool2d as max_pool2d
 from .layers import max_pool3d as max_pool3d
+from .loss import cosine_embedding_loss as cosine_embedding_loss
+from .loss import ctc_loss as ctc_loss
+from .loss import gaussian_nll_loss as gaussian_nll_loss
+from .loss import hinge_embedding_loss as hinge_embedding_loss
+from .loss import margin_ranking_loss as margin_ranking_loss
+from .loss import multi_margin_loss as multi_margin_loss
+from .loss import multilabel_margin_loss as multilabel_margin_loss
+from .loss import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from .loss import soft_margin_loss as soft_margin_loss
+from .loss import triplet_margin_loss as triplet_margin_loss
+from .neural import bidense as bidense
+from .neural import channel_shuffle as channel_shuffle
+from .neural import dropout1d as dropout1d
+from .neural import dropout2d as dropout2d
+from .neural import dropout3d as dropout3d
+from .neural import glu as glu
+from .neural import lrn as lrn
+from .neural import rrelu as rrelu
+from .neural import softmin as softmin
+from .numeric import absolute as absolute
+from .numeric import allclose as allclose
+from .numeric import aminmax as aminmax
+from .numeric import arccos as arccos
+from .numeric import arccosh as arccosh
+from .numeric import arcsin as arcsin
+from .numeric import arcsinh as arcsinh
+from .numeric import arctan as arctan
+from .numeric import arctan2 as arctan2
+from .numeric import arctanh as arctanh
+from .numeric import bincount as bincount
+from .numeric import bucketize as bucketize
+from .numeric import deg2rad as deg2rad
+from .numeric import diff as diff
+from .numeric import divide as divide
+from .numeric import float_power as float_power
+from .numeric import floor_mod as floor_mod
+from .numeric import fmax as fmax
+from .numeric import fmin as fmin
+from .numeric import frac as frac
+from .numeric import gumbel_softmax as gumbel_softmax
+from .numeric import heaviside as heaviside
+from .numeric import invert as invert
+from .numeric import is_floating_point as is_floating_point
+from .numeric import isclose as isclose
+from .numeric import ldexp as ldexp
+from .numeric import logaddexp as logaddexp
+from .numeric import logaddexp2 as logaddexp2
+from .numeric import logit as logit
+from .numeric import multiply as multiply
+from .numeric import nan_to_num as nan_to_num
+from .numeric import nansum as nansum
+from .numeric import negative as negative
+from .numeric import positive as positive
+from .numeric import rad2deg as rad2deg
+from .numeric import sinc as sinc
+from .numeric import std_mean as std_mean
+from .numeric import subtract as subtract
+from .numeric import trapz as trapz
+from .numeric import unsorted_segment_max as unsorted_segment_max
+from .numeric import unsorted_segment_min as unsorted_segment_min
+from .numeric import unsorted_segment_prod as unsorted_segment_prod
+from .numeric import var_mean as var_mean
 from .primitive import Primitive as Primitive
 from .primitive import assign as assign
 from .primitive import assign_add as assign_add
@@ -325,7 +426,6 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = ...,
     reduction: str = ...,
 ) -> Tensor: ...
-def bincount(input: _Operand, minlength: int = ...) -> Tensor: ...
 def bitwise_and(input: _Operand, other: _Operand) -> Tensor: ...
 def bitwise_left_shift(input: _Operand, other: _Operand) -> Tensor: ...
 def bitwise_not(input: _Operand) -> Tensor: ...
@@ -372,15 +472,6 @@ def cross_entropy(
     reduction: str = ...,
     label_smoothing: float = ...,
 ) -> Tensor: ...
-def ctc_loss(
-    log_probs: _Operand,
-    targets: _Operand,
-    input_lengths: _Operand,
-    target_lengths: _Operand,
-    blank: int = ...,
-    reduction: str = ...,
-    zero_infinity: bool = ...,
-) -> tuple[Tensor, Tensor]: ...
 def cummax(input: _Operand, axis: int) -> tuple[Tensor, Tensor]: ...
 def cummin(input: _Operand, axis: int) -> tuple[Tensor, Tensor]: ...
 def cumprod(

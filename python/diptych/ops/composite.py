@@ -53,8 +53,13 @@ __all__ = [
     "reverse",
     "scatter",
     "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
     "scatter_nd_add",
     "scatter_nd_update",
+    "scatter_sub",
     "scatter_update",
     "sigmoid_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits",
@@ -290,6 +295,20 @@ def _rows(reduction: str) -> Callable:
 
 scatter_update = _place("scatter_update", _rows("none"), "Rows replaced.")
 scatter_add = _place("scatter_add", _rows("add"), "Rows added to.")
+
+
+def _each_row(name: str) -> Callable:
+    def change(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        return _table[name](x, indices.expand_dims(-1), updates)
+
+    return change
+
+
+scatter_sub = _place("scatter_sub", _each_row("tensor_scatter_sub"), "Rows subtracted from.")
+scatter_mul = _place("scatter_mul", _each_row("tensor_scatter_mul"), "Rows multiplied.")
+scatter_div = _place("scatter_div", _each_row("tensor_scatter_div"), "Rows divided.")
+scatter_max = _place("scatter_max", _each_row("tensor_scatter_max"), "Rows of the larger values.")
+scatter_min = _place("scatter_min", _each_row("tensor_scatter_min"), "Rows of the smaller values.")
 scatter_nd_update = _place(
     "scatter_nd_update", _table["tensor_scatter_update"], "Slices at index tuples replaced."
 )

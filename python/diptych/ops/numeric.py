@@ -1,0 +1,354 @@
+"""Elementwise functions and statistics made of table ops, under MindSpore's signatures."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, op_table
+
+__all__ = [
+    "absolute",
+    "allclose",
+    "aminmax",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "bincount",
+    "bucketize",
+    "deg2rad",
+    "diff",
+    "divide",
+    "float_power",
+    "floor_mod",
+    "fmax",
+    "fmin",
+    "frac",
+    "gumbel_softmax",
+    "heaviside",
+    "invert",
+    "is_floating_point",
+    "isclose",
+    "ldexp",
+    "logaddexp",
+    "logaddexp2",
+    "logit",
+    "multiply",
+    "nan_to_num",
+    "nansum",
+    "negative",
+    "positive",
+    "rad2deg",
+    "sinc",
+    "std_mean",
+    "subtract",
+    "trapz",
+    "unsorted_segment_max",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "var_mean",
+]
+
+_table = op_table
+
+absolute, negative = _table["abs"], _table["neg"]
+arccos, arcsin, arctan, arctan2 = (_table[n] for n in ("acos", "asin", "atan", "atan2"))
+arccosh, arcsinh, arctanh = (_table[n] for n in ("acosh", "asinh", "atanh"))
+subtract, multiply, divide = _table["sub"], _table["mul"], _table["div"]
+floor_mod = _table["remainder"]
+invert = _table["bitwise_not"]
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a float type."""
+    return input.dtype.is_floating_point
+
+
+def positive(input: Tensor) -> Tensor:
+    """input itself; bool is refused."""
+    if input.dtype is _core.bool_:
+        raise TypeError("positive: input is bool; it must be numbers")
+    return input
+
+
+# ---- one input
+
+
+def deg2rad(x: Tensor) -> Tensor:
+    """Degrees as radians."""
+    return x * (math.pi / 180)
+
+
+def rad2deg(x: Tensor) -> Tensor:
+    """Radians as degrees."""
+    return x * (180 / math.pi)
+
+
+def frac(x: Tensor) -> Tensor:
+    """x less x rounded towards 0."""
+    return x - _table["trunc"](x)
+
+
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    zero = _table["equal"](input, 0)
+    x = _table["where"](zero, 1.0, input) * math.pi
+    return _table["where"](zero, 1.0, _table["sin"](x) / x)
+
+
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x)), x first limited to [eps, 1 - eps] if eps is given.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.logit(Tensor([0.5, 0.0]), 0.5).tolist()
+    [0.0, 0.0]
+    """
+    x = input if eps is None else _table["clamp"](input, eps, 1 - eps)
+    return _table["log"](x) - _table["log1p"](-x)
+
+
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """NaN replaced by ``nan`` (None: 0), infinities by ``posinf`` and ``neginf`` (None: the largest
+    and the lowest number of the dtype)."""
+    if not input.dtype.is_floating_point:
+        return input
+    where, top = _table["where"], _largest(input.dtype)
+    x = where(_table["isnan"](input), 0.0 if nan is None else nan, input)
+    x = where(_table["equal"](x, math.inf), top if posinf is None else posinf, x)
+    return where(_table["equal"](x, -math.inf), -top if neginf is None else neginf, x)
+
+
+def _largest(dtype: Any) -> float:
+    """The largest finite number of a dtype."""
+    if not dtype.is_floating_point:
+        return 2.0 ** (8 * dtype.itemsize - dtype.is_signed) - 1
+    digits, exponent = {
+        _core.float16: (11, 16),
+        _core.bfloat16: (8, 128),
+        _core.float32: (24, 128),
+        _core.float64: (53, 1024),
+    }[dtype]
+    return math.ldexp(2 - 2.0 ** (1 - digits), exponent - 1)
+
+
+def _lowest(dtype: Any) -> float:
+    if dtype.is_floating_point:
+        return -_largest(dtype)
+    return -(2.0 ** (8 * dtype.itemsize - 1)) if dtype.is_signed else 0.0
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+    """softmax((logits + Gumbel noise) / tau) (Jang et al. 2017). hard: its largest element becomes
+    1, the others 0, with the gradient of the soft result."""
+    if tau <= 0:
+        raise ValueError(f"gumbel_softmax: tau is {tau}; it must be positive")
+    noise = -_table["log"](_table["exponential"](logits.shape, 1.0, logits.dtype))
+    soft = _table["softmax"]((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = _table["argmax"](soft, dim)
+    one = _table["one_hot"](index, soft.shape[dim], 1.0, 0.0, dim, soft.dtype)
+    from ..common.grad import stop_gradient
+
+    return one + (soft - stop_gradient(soft))
+
+
+# ---- two inputs
+
+
+def fmax(input: Any, other: Any) -> Tensor:
+    """The larger; a number before NaN."""
+    both = _table["maximum"](input, other)
+    rest = _table["where"](_table["isnan"](input), other, input)
+    return _table["where"](_table["isnan"](both), rest, both)
+
+
+def fmin(input: Any, other: Any) -> Tensor:
+    """The smaller; a number before NaN."""
+    both = _table["minimum"](input, other)
+    rest = _table["where"](_table["isnan"](input), other, input)
+    return _table["where"](_table["isnan"](both), rest, both)
+
+
+def heaviside(input: Tensor, values: Any) -> Tensor:
+    """0 below 0, 1 above, ``values`` at 0; NaN stays."""
+    step = _table["where"](
+        _table["isnan"](input), input, _table["maximum"](_table["sign"](input), 0)
+    )
+    return _table["where"](_table["equal"](input, 0), values, step)
+
+
+def _log_add(x: Any, y: Any, base: float) -> Tensor:
+    """max + log(1 + base^-|x - y|); equal infinities have no distance."""
+    distance = _table["where"](_table["equal"](x, y), 0.0, _table["abs"](x - y))
+    scale = math.log(base)
+    low = _table["log1p"](_table["exp"](distance * -scale))
+    return _table["maximum"](x, y) + (low if base == math.e else low / scale)
+
+
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)) without overflow."""
+    return _log_add(input, other, math.e)
+
+
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log2(2^input + 2^other) without overflow."""
+    return _log_add(input, other, 2.0)
+
+
+def ldexp(x: Tensor, other: Any) -> Tensor:
+    """x * 2^other."""
+    return x * _table["exp2"](other)
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """input^exponent in float64."""
+    parts = [v.astype(_core.float64) if isinstance(v, Tensor) else v for v in (input, exponent)]
+    return _table["pow"](*parts)
+
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Whether |input - other| <= atol + rtol * |other|, element by element; equal infinities are
+    close, NaN only with equal_nan."""
+    near = _table["abs"](input - other) <= atol + rtol * _table["abs"](other)
+    finite = _table["isfinite"](input - other)
+    close = _table["logical_or"](_table["logical_and"](near, finite), _table["equal"](input, other))
+    if not equal_nan:
+        return close
+    both = _table["logical_and"](_table["isnan"](input), _table["isnan"](other))
+    return _table["logical_or"](close, both)
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Whether all elements are close, as isclose says."""
+    return _table["all"](isclose(input, other, rtol, atol, equal_nan))
+
+
+# ---- along an axis
+
+
+def diff(
+    x: Tensor,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Differences of neighbours along axis, n times; prepend and append are joined on first.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.diff(Tensor([1, 4, 9, 16])).tolist()
+    [3, 5, 7]
+    """
+    if x.ndim == 0 or n < 0:
+        raise ValueError(f"diff: x has shape {x.shape}, n is {n}; it needs an axis, and n >= 0")
+    parts = [p for p in (prepend, x, append) if p is not None]
+    x = x if len(parts) == 1 else _table["concat"](parts, axis)
+    for _ in range(min(n, x.shape[axis])):
+        size = x.shape[axis] - 1
+        high, low = (_table["narrow"](x, axis, start, size) for start in (1, 0))
+        x = _table["not_equal"](high, low) if x.dtype is _core.bool_ else high - low
+    return x
+
+
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+    """Integral along dim by trapezoids, over the points x (like y, or one axis) or steps dx."""
+    size = y.shape[dim] - 1
+    high, low = (_table["narrow"](y, dim, start, size) for start in (1, 0))
+    step: Any = dx
+    if x is not None:
+        last = x.ndim == 1
+        step = diff(x, axis=-1 if last else dim)
+        if last:
+            step = step.reshape([size if a == dim % y.ndim else 1 for a in range(y.ndim)])
+    return ((high + low) * step).sum(dim) / 2
+
+
+def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    """Sum over axis (None: all) of what is not NaN."""
+    kept = _table["where"](_table["isnan"](input), 0, input)
+    return _table["sum"](kept, axis, keepdims, dtype)
+
+
+def std_mean(
+    input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean over axis (None: all)."""
+    return _table["std"](input, axis, keepdims, ddof), _table["mean"](input, axis, keepdims)
+
+
+def var_mean(
+    input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Variance and mean over axis (None: all)."""
+    return _table["var"](input, axis, keepdims, ddof), _table["mean"](input, axis, keepdims)
+
+
+def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Smallest and largest element over axis (None: all)."""
+    return _table["amin"](input, axis, keepdims), _table["amax"](input, axis, keepdims)
+
+
+# ---- counting and segments
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs in a 1-d input, as int64; with weights the sum of those
+    that stand beside it, in their dtype (integers as float32). At least ``minlength`` numbers.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.bincount(Tensor([0, 2, 2])).tolist()
+    [1, 0, 2]
+    """
+    counts = _table["bincount"](input, minlength)
+    if weights is None:
+        return counts
+    if weights.shape != input.shape:
+        raise ValueError(f"bincount: weights have shape {weights.shape}, input {input.shape}")
+    if not weights.dtype.is_floating_point:
+        weights = weights.astype(_core.float32)
+    zeros = _table["zeros"](counts.shape, weights.dtype)
+    return _table["index_set"](zeros, weights, [input], None, "add")
+
+
+def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
+    """The number of boundaries (sorted) below each element, or up to it if right, as int64."""
+    edges = boundaries if isinstance(boundaries, Tensor) else Tensor(list(boundaries))
+    return _table["searchsorted"](edges, input, right)
+
+
+def _segments(op: str, start: float, x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    rest = x.shape[segment_ids.ndim :]
+    base = _table["full"]((num_segments, *rest), start, x.dtype)
+    rows = x.reshape((segment_ids.size, *rest))
+    return _table[op](base, segment_ids.reshape((-1, 1)), rows)
+
+
+def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """The largest of the slices of x that carry the same number; without any: the lowest value."""
+    return _segments("tensor_scatter_max", _lowest(x.dtype), x, segment_ids, num_segments)
+
+
+def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """The smallest of the slices of x that carry the same number; without any: the largest
+    value."""
+    return _segments("tensor_scatter_min", _largest(x.dtype), x, segment_ids, num_segments)
+
+
+def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """The product of the slices of x that carry the same number; without any: 1."""
+    return _segments("tensor_scatter_mul", 1.0, x, segment_ids, num_segments)

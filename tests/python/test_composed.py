@@ -1,0 +1,311 @@
+"""Functions made of several ops (ops/algebra.py, arrange.py, numeric.py) against NumPy, and their
+gradients against finite differences."""
+
+import doctest
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diptych as ms
+from diptych import Parameter, Tensor, ops
+
+RNG = np.random.default_rng(11)
+A = RNG.normal(size=(3, 4))
+B = RNG.normal(size=(2, 5))
+V, W = RNG.normal(size=3), RNG.normal(size=4)
+CUBE = RNG.normal(size=(2, 3, 4))
+WILD = np.array([0.5, np.nan, np.inf, -np.inf, -0.0, 2.25, 0.0])
+N = np.array([3, 1, 1, 0, 3, 3])
+a, b, v, w, cube, wild, n = (Tensor(x) for x in (A, B, V, W, CUBE, WILD, N))
+other = Tensor(WILD[::-1].copy())
+
+
+def close(got: Any, want: Any) -> None:
+    if isinstance(want, tuple | list):
+        assert len(got) == len(want)
+        for g, x in zip(got, want, strict=True):
+            close(g, x)
+        return
+    got = got.asnumpy() if isinstance(got, Tensor) else got
+    assert np.shape(got) == np.shape(want)
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+def trapezoids(y: Any, x: Any) -> Any:
+    """Along the last axis."""
+    return ((y[..., 1:] + y[..., :-1]) * np.diff(x)).sum(-1) / 2
+
+
+PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "mv": (lambda: ops.mv(a, w), lambda: A @ W),
+    "ger": (lambda: ops.ger(v, w), lambda: np.outer(V, W)),
+    "addr": (lambda: ops.addr(a, v, w, beta=2, alpha=3), lambda: 2 * A + 3 * np.outer(V, W)),
+    "kron": (lambda: ops.kron(a, b), lambda: np.kron(A, B)),
+    "kron of ranks": (lambda: ops.kron(v, cube), lambda: np.kron(V, CUBE)),
+    "cross": (lambda: ops.cross(v, v + 1), lambda: np.cross(V, V + 1)),
+    "cross along": (lambda: ops.cross(cube, cube * cube, 1),
+                    lambda: np.cross(CUBE, CUBE * CUBE, axis=1)),
+    "cross finds 3": (lambda: ops.cross(cube, cube * cube),
+                      lambda: np.cross(CUBE, CUBE * CUBE, axis=1)),
+    "trace": (lambda: ops.trace(a), lambda: np.trace(A)),
+    "vander": (lambda: ops.vander(v), lambda: np.vander(V)),
+    "vander 5": (lambda: ops.vander(v, 5), lambda: np.vander(V, 5)),
+    "block_diag": (lambda: ops.block_diag(a, v, Tensor(2.0)).shape, lambda: (5, 8)),
+    "cdist": (lambda: ops.cdist(a, a + 1),
+              lambda: np.sqrt(((A[:, None] - A[None] - 1) ** 2).sum(-1))),
+    "cdist 1": (lambda: ops.cdist(cube, cube, 1.0),
+                lambda: np.abs(CUBE[:, :, None] - CUBE[:, None]).sum(-1)),
+    "cov": (lambda: ops.cov(a), lambda: np.cov(A)),
+    "cov of one": (lambda: ops.cov(v, correction=0), lambda: np.cov(V, ddof=0)),
+    "cov weighted": (
+        lambda: ops.cov(a, fweights=Tensor([1, 2, 1, 3]), aweights=ops.exp(w)),
+        lambda: np.cov(A, fweights=[1, 2, 1, 3], aweights=np.exp(W))),
+    "cov counted": (lambda: ops.cov(a, fweights=Tensor([1, 2, 1, 3]), correction=2),
+                    lambda: np.cov(A, fweights=[1, 2, 1, 3], ddof=2)),
+    "corrcoef": (lambda: ops.corrcoef(a), lambda: np.corrcoef(A)),
+    "ravel": (lambda: ops.ravel(cube), lambda: CUBE.ravel()),
+    "movedim": (lambda: ops.movedim(cube, (0, -1), (-1, 1)),
+                lambda: np.moveaxis(CUBE, (0, -1), (-1, 1))),
+    "atleast_1d": (lambda: ops.atleast_1d(Tensor(2.0)), lambda: np.array([2.0])),
+    "atleast_2d": (lambda: ops.atleast_2d([v, a]), lambda: [V[None], A]),
+    "atleast_3d": (lambda: ops.atleast_3d([v, a, cube]),
+                   lambda: [np.atleast_3d(V), np.atleast_3d(A), CUBE]),
+    "hstack": (lambda: ops.hstack([a, a]), lambda: np.hstack([A, A])),
+    "hstack of vectors": (lambda: ops.hstack([v, w]), lambda: np.hstack([V, W])),
+    "vstack": (lambda: ops.vstack([w, a]), lambda: np.vstack([W, A])),
+    "dstack": (lambda: ops.dstack([a, a]), lambda: np.dstack([A, A])),
+    "column_stack": (lambda: ops.column_stack([v, a]), lambda: np.column_stack([V, A])),
+    "hsplit": (lambda: ops.hsplit(a, 2), lambda: np.hsplit(A, 2)),
+    "hsplit of a vector": (lambda: ops.hsplit(w, [1, 3]), lambda: np.hsplit(W, [1, 3])),
+    "vsplit": (lambda: ops.vsplit(a, [1]), lambda: np.vsplit(A, [1])),
+    "dsplit": (lambda: ops.dsplit(cube, 2), lambda: np.dsplit(CUBE, 2)),
+    "fliplr": (lambda: ops.fliplr(a), lambda: np.fliplr(A)),
+    "flipud": (lambda: ops.flipud(a), lambda: np.flipud(A)),
+    "rot90": (lambda: [ops.rot90(cube, k, (0, 2)) for k in range(-2, 4)],
+              lambda: [np.rot90(CUBE, k, (0, 2)) for k in range(-2, 4)]),
+    "diagflat": (lambda: ops.diagflat(b[0], 1), lambda: np.diagflat(B[0], 1)),
+    "tril_indices": (lambda: ops.tril_indices(3, 4, -1),
+                     lambda: np.stack(np.tril_indices(3, -1, 4))),
+    "triu_indices": (lambda: ops.triu_indices(3, 4, 1), lambda: np.stack(np.triu_indices(3, 1, 4))),
+    "msort": (lambda: ops.msort(a), lambda: np.sort(A, 0)),
+    "unique_consecutive": (lambda: ops.unique_consecutive(n, True, True),
+                           lambda: [[3, 1, 0, 3], [0, 1, 1, 2, 3, 3], [1, 2, 1, 2]]),
+    "unique_consecutive of none": (lambda: ops.unique_consecutive(n[:0], True, True),
+                                   lambda: [[], [], []]),
+    "aliases": (lambda: [ops.arcsin(a / 9), ops.arctan2(a, a), ops.subtract(a, a),
+                         ops.negative(a), ops.absolute(a), ops.floor_mod(a, 2.0)],
+                lambda: [np.arcsin(A / 9), np.arctan2(A, A), A - A, -A, np.abs(A), A % 2]),
+    "invert": (lambda: ops.invert(n), lambda: ~N),
+    "positive": (lambda: ops.positive(a), lambda: A),
+    "deg2rad": (lambda: ops.deg2rad(a), lambda: np.deg2rad(A)),
+    "rad2deg": (lambda: ops.rad2deg(a), lambda: np.rad2deg(A)),
+    "frac": (lambda: ops.frac(a * 9), lambda: A * 9 - np.trunc(A * 9)),
+    "sinc": (lambda: ops.sinc(wild[4:]), lambda: np.sinc(WILD[4:])),
+    "logit": (lambda: ops.logit(ops.sigmoid(a)), lambda: A),
+    "logit limited": (lambda: ops.logit(a, 0.25),
+                      lambda: np.log(A.clip(0.25, 0.75) / (1 - A.clip(0.25, 0.75)))),
+    "nan_to_num": (lambda: ops.nan_to_num(wild), lambda: np.nan_to_num(WILD)),
+    "nan_to_num to": (lambda: ops.nan_to_num(wild, 1.0, 2.0, 3.0),
+                      lambda: np.nan_to_num(WILD, nan=1, posinf=2, neginf=3)),
+    "fmax": (lambda: ops.fmax(wild, other), lambda: np.fmax(WILD, WILD[::-1])),
+    "fmin": (lambda: ops.fmin(wild, other), lambda: np.fmin(WILD, WILD[::-1])),
+    "heaviside": (lambda: ops.heaviside(wild, Tensor(0.25)), lambda: np.heaviside(WILD, 0.25)),
+    "logaddexp": (lambda: ops.logaddexp(wild.expand_dims(1), wild),
+                  lambda: np.logaddexp(WILD[:, None], WILD)),
+    "logaddexp2": (lambda: ops.logaddexp2(wild.expand_dims(1), wild),
+                   lambda: np.logaddexp2(WILD[:, None], WILD)),
+    "ldexp": (lambda: ops.ldexp(a, Tensor(3.0)), lambda: np.ldexp(A, 3)),
+    "float_power": (lambda: ops.float_power(n, 0.5), lambda: np.float_power(N, 0.5)),
+    "isclose": (lambda: ops.isclose(wild, wild + 1e-9), lambda: np.isclose(WILD, WILD + 1e-9)),
+    "isclose with NaN": (lambda: ops.isclose(wild, other, equal_nan=True),
+                         lambda: np.isclose(WILD, WILD[::-1], equal_nan=True)),
+    "allclose": (lambda: ops.allclose(a, a + 1e-9), lambda: np.array(True)),
+    "diff": (lambda: ops.diff(a, 2, 0), lambda: np.diff(A, 2, 0)),
+    "diff joined": (lambda: ops.diff(a, prepend=a[:, :1], append=a),
+                    lambda: np.diff(A, prepend=A[:, :1], append=A)),
+    "diff of nothing": (lambda: ops.diff(a, 9), lambda: np.diff(A, 9)),
+    "trapz": (lambda: ops.trapz(a, dx=0.5), lambda: trapezoids(A, 0.5 * np.arange(4))),
+    "trapz over": (lambda: ops.trapz(a, v, dim=0), lambda: trapezoids(A.T, V)),
+    "trapz over like": (lambda: ops.trapz(a, a * a), lambda: trapezoids(A, A * A)),
+    "nansum": (lambda: ops.nansum(wild[:2]), lambda: np.nansum(WILD[:2])),
+    "std_mean": (lambda: ops.std_mean(a, 1, 1), lambda: [A.std(1, ddof=1), A.mean(1)]),
+    "var_mean": (lambda: ops.var_mean(a, None, 0, True),
+                 lambda: [A.var(keepdims=True), A.mean(keepdims=True)]),
+    "aminmax": (lambda: ops.aminmax(a), lambda: [A.min(0), A.max(0)]),
+    "bincount": (lambda: ops.bincount(n, minlength=6), lambda: np.bincount(N, minlength=6)),
+    "bincount weighted": (lambda: ops.bincount(n, ops.arange(6) * 0.5),
+                          lambda: np.bincount(N, np.arange(6) * 0.5)),
+    "bucketize": (lambda: ops.bucketize(n, [0.0, 1.0, 2.0]),
+                  lambda: np.digitize(N, [0, 1, 2], True)),
+    "bucketize right": (lambda: ops.bucketize(n, [0, 1, 2], right=True),
+                        lambda: np.digitize(N, [0, 1, 2])),
+    "segment max": (lambda: ops.unsorted_segment_max(cube, Tensor([2, 0]), 3)[0], lambda: CUBE[1]),
+    "segment min": (lambda: ops.unsorted_segment_min(n, n, 4), lambda: [0, 1, 2**63 - 1, 3]),
+    "segment prod": (lambda: ops.unsorted_segment_prod(v, Tensor([1, 1, 3]), 4),
+                     lambda: [1, V[0] * V[1], 1, V[2]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_value(name: str) -> None:
+    got, want = PAIRS[name]
+    with np.errstate(all="ignore"):
+        close(got(), want())
+
+
+def test_block_diag() -> None:
+    got = ops.block_diag(a, v, Tensor(2.0)).asnumpy()
+    want = np.zeros((5, 8))
+    want[:3, :4], want[3, 4:7], want[4, 7] = A, V, 2
+    np.testing.assert_array_equal(got, want)
+
+
+SMOOTH: dict[str, Callable[..., Tensor]] = {
+    "kron": lambda x: ops.kron(x, Tensor(B)),
+    "cross": lambda x: ops.cross(x, x * x + 1, 0),
+    "vander": lambda x: ops.vander(x[0]),
+    "block_diag": lambda x: ops.block_diag(x, x),
+    "cdist": lambda x: ops.cdist(x, Tensor(A + 2)),
+    "cov": ops.cov,
+    "corrcoef": ops.corrcoef,
+    "movedim": lambda x: ops.movedim(x, 0, 1),
+    "rot90": lambda x: ops.rot90(x, 1, (0, 1)),
+    "sinc": ops.sinc,
+    "logaddexp": lambda x: ops.logaddexp(x, Tensor(A[::-1].copy())),
+    "logaddexp2": lambda x: ops.logaddexp2(x, Tensor(A[::-1].copy())),
+    "diff": lambda x: ops.diff(x, 2),
+    "trapz": lambda x: ops.trapz(x, x * x),
+    "bincount": lambda x: ops.bincount(Tensor([0, 2, 2, 1]), x[1]),
+    "segment prod": lambda x: ops.unsorted_segment_prod(x, Tensor([1, 1, 0]), 3),
+    "segment max": lambda x: ops.unsorted_segment_max(x, Tensor([1, 1, 0]), 2),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradient(name: str) -> None:
+    f, step = SMOOTH[name], 1e-6
+    pull = RNG.normal(size=f(a).shape)
+    got = ms.grad(lambda x: ops.sum(f(x) * Tensor(pull)))(a).asnumpy()
+    want = np.zeros_like(A)
+    for i in np.ndindex(A.shape):
+        d = np.zeros_like(A)
+        d[i] = step
+        high, low = f(Tensor(A + d)).asnumpy(), f(Tensor(A - d)).asnumpy()
+        want[i] = ((high - low) * pull).sum() / (2 * step)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-7)
+
+
+def test_scatters_into_parameters() -> None:
+    start, rows = np.array([[8.0, 4], [2, 6], [1, 1]]), np.array([[2.0, 3], [4, 5]])
+    for name, f in {
+        "scatter_sub": np.subtract,
+        "scatter_mul": np.multiply,
+        "scatter_div": np.divide,
+        "scatter_max": np.maximum,
+        "scatter_min": np.minimum,
+    }.items():
+        want = start.copy()
+        f.at(want, [2, 0], rows)
+        p = Parameter(Tensor(start))
+        getattr(ops, name)(p, Tensor([2, 0]), Tensor(rows))
+        np.testing.assert_array_equal(p.asnumpy(), want)
+
+
+def test_gumbel_softmax() -> None:
+    ms.set_seed(5)
+    soft = ops.gumbel_softmax(ops.zeros((4000, 3)) + Tensor([0.0, 1.0, 2.0]), 0.5)
+    np.testing.assert_allclose(soft.sum(-1).asnumpy(), 1, rtol=1e-5)
+    ms.set_seed(5)
+    hard = ops.gumbel_softmax(ops.zeros((4000, 3)) + Tensor([0.0, 1.0, 2.0]), 0.5, True).asnumpy()
+    assert (hard.round(5).sum(-1) == 1).all()
+    share = np.exp([0, 1, 2]) / np.exp([0, 1, 2]).sum()
+    np.testing.assert_allclose(hard.mean(0), share, atol=0.03)  # 4 deviations
+
+
+def test_ctc_loss_takes_one_sample_and_joined_targets() -> None:
+    logs = ops.log_softmax(Tensor(RNG.normal(size=(6, 2, 4))))
+    rows = Tensor([[1, 2, 0], [3, 1, 1]])
+    each, sums = ops.ctc_loss(logs, rows, (6, 5), (2, 3), reduction="none")
+    joined, _ = ops.ctc_loss(logs, Tensor([1, 2, 3, 1, 1]), (6, 5), (2, 3), reduction="none")
+    np.testing.assert_array_equal(joined.asnumpy(), each.asnumpy())
+    one, its = ops.ctc_loss(logs[:, 0], Tensor([1, 2]), 6, 2, reduction="sum")
+    np.testing.assert_allclose(float(one), each.asnumpy()[0], rtol=1e-12)
+    np.testing.assert_allclose(its.asnumpy()[0], sums.asnumpy()[0, :, :5], rtol=1e-12)
+
+
+def test_ctc_loss_of_an_impossible_target_has_no_slope() -> None:
+    logs = ops.log_softmax(Tensor(RNG.normal(size=(2, 1, 3))))
+    args = (Tensor([[1, 1]]), (2,), (2,))  # a repetition needs a blank between
+    assert float(ops.ctc_loss(logs, *args)[0]) == np.inf
+    assert float(ops.ctc_loss(logs, *args, zero_infinity=True)[0]) == 0
+    g = ms.grad(lambda x: ops.ctc_loss(x, *args)[0])(logs)
+    np.testing.assert_array_equal(g.asnumpy(), 0)
+
+
+def test_gradient_of_ctc_loss_through_log_softmax() -> None:
+    x = RNG.normal(size=(5, 2, 3))
+    args = (Tensor([[1, 1], [2, 0]]), (5, 3), (2, 1))
+
+    def f(x: Tensor) -> Tensor:
+        return ops.ctc_loss(ops.log_softmax(x), *args)[0]
+
+    got, want = ms.grad(f)(Tensor(x)).asnumpy(), np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        d = np.zeros_like(x)
+        d[i] = 1e-6
+        want[i] = (float(f(Tensor(x + d))) - float(f(Tensor(x - d)))) / 2e-6
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+
+
+def ctc(targets: Any, *lengths: Any) -> Any:
+    return ops.ctc_loss(cube, Tensor(targets), *lengths)
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: ops.mv(v, w), "mv: mat has shape"),
+    (lambda: ops.cross(a, a, 1), "cross: inputs"),
+    (lambda: ops.trace(v), "trace: input"),
+    (lambda: ops.cdist(a, b), "cdist: inputs"),
+    (lambda: ops.movedim(cube, (0, 0), (1, 2)), "movedim: source"),
+    (lambda: ops.movedim(cube, 0, 5), "movedim: destination"),
+    (lambda: ops.rot90(a, 1, (0, 2)), "rot90: dims|axis"),
+    (lambda: ops.vsplit(v, 2), "vsplit: input"),
+    (lambda: ops.gumbel_softmax(a, 0.0), "tau is 0.0"),
+    (lambda: ops.bincount(n, v), "bincount: weights"),
+    (lambda: ops.bincount(Tensor([-1])), "input holds -1"),
+    (lambda: ops.bincount(a), "bincount: input"),
+    (lambda: ops.histc(a, 0), "bins is 0"),
+    (lambda: ops.histc(a, 3, 2.0, 1.0), "min is 2"),
+    (lambda: ops.histc(wild, 3), "range from"),
+    (lambda: ctc([[1], [1], [4]], (2, 2, 2), (1, 1, 1)), "targets.2, 0. is 4"),
+    (lambda: ctc([[1], [1], [0]], (2, 2, 2), (1, 1, 1)), "but not blank"),
+    (lambda: ctc([[1], [1], [1]], (2, 2, 3), (1, 1, 1)), "input_lengths.2. is 3"),
+    (lambda: ctc([[1], [1], [1]], (2, 2, 2), (1, 1, 2)), "target_lengths.2. is 2"),
+    (lambda: ctc([1, 1], (2, 2, 2), (1, 1, 1)), "must add up to 2"),
+    (lambda: a.sum_to_size(2, 4), "sum_to_size"),
+    (lambda: cube.t(), "at most 2 axes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_refused(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=message):
+        call()
+
+
+def test_methods() -> None:
+    close(a.t(), A.T)
+    close(a.sum_to_size(3, 1), A.sum(1, keepdims=True))
+    close(cube.sum_to_size((4,)), CUBE.sum((0, 1)))
+    close(a.reshape_as(Tensor(np.zeros((4, 3)))), A.reshape(4, 3))
+    assert n.byte().dtype is ms.uint8
+    close(a.kron(b), np.kron(A, B))
+    close(n.bincount(), np.bincount(N))
+
+
+@pytest.mark.parametrize("module", ["algebra", "arrange", "numeric", "loss"])
+def test_examples(module: str) -> None:
+    failed, tried = doctest.testmod(getattr(ops, module))
+    assert tried and not failed
