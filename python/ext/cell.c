@@ -1,6 +1,7 @@
 /* The C base of nn.Cell: calling it runs construct() without a Python frame in between, and every
  * attribute write moves one process-wide counter, so that "did anything change?" is one compare. */
 #include "core.h"
+#include "eager/capture.h"
 
 typedef struct CellObject {
     PyObject_HEAD vectorcallfunc vectorcall;
@@ -9,6 +10,7 @@ typedef struct CellObject {
 #define CELL(o) ((CellObject *)(o))
 
 static unsigned long long epoch = 1;
+static bool graph_mode; /* the outermost call of a Cell is compiled */
 
 enum { FEW = 8 };
 
@@ -27,6 +29,7 @@ static PyObject *call_method(PyObject *self, PyObject *method, PyObject *const *
 }
 
 static PyObject *method_of(PyObject *self) {
+    if (DIP_UNLIKELY(graph_mode) && !capture_is_on()) return core.call_graph;
     return CELL(self)->is_special ? core.call_special : core.construct;
 }
 
@@ -82,6 +85,19 @@ static PyObject *get_epoch(PyObject *module, PyObject *none) {
     return PyLong_FromUnsignedLongLong(epoch);
 }
 
+static PyObject *set_graph_mode(PyObject *module, PyObject *on) {
+    (void)module;
+    int truth = PyObject_IsTrue(on);
+    if (truth < 0) return NULL;
+    bool was = graph_mode;
+    graph_mode = truth;
+    return PyBool_FromLong(was);
+}
+static PyObject *in_graph_mode(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyBool_FromLong(graph_mode && !capture_is_on());
+}
+
 static PyMemberDef cell_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CellObject, vectorcall), READONLY, NULL},
     {"_is_special", T_BOOL, offsetof(CellObject, is_special), 0, NULL},
@@ -105,6 +121,9 @@ static PyType_Spec cell_spec = {
 };
 
 static PyMethodDef cell_functions[] = {
+    {"set_graph_mode", set_graph_mode, METH_O,
+     "Whether outermost calls of Cells are compiled; returns the old state."},
+    {"in_graph_mode", in_graph_mode, METH_NOARGS, "Whether a call made now would be compiled."},
     {"epoch", get_epoch, METH_NOARGS, "Grows with every attribute write to any Cell."},
     {0},
 };

@@ -36,7 +36,7 @@ typedef struct CoreState {
     PyTypeObject *tensor, *parameter, *dtype, *op, *cell;
     PyObject *dtypes[NDTYPES];
     PyObject *construct; /* interned names */
-    PyObject *call_special, *set_special, *item_name;
+    PyObject *call_special, *call_graph, *set_special, *item_name;
     PyObject *callbacks; /* dict of Python functions that slow paths call, set by the package */
 } CoreState;
 extern CoreState core;

@@ -53,6 +53,13 @@ static PyObject *variable(PyObject *module, PyObject *x) {
     return raise_status(status);
 }
 
+/* Whether gradients can be taken of it: recorded, and its tape has not been walked and emptied. */
+static PyObject *has_tape(PyObject *module, PyObject *x) {
+    (void)module;
+    const GradLink *l = IS_TENSOR(x) ? TENSOR(x)->t->link : NULL;
+    return PyBool_FromLong(l && !l->emptied);
+}
+
 /* ---- walking back */
 
 /* The gradient of a value inside the graph is caught by a hook as it comes by. */
@@ -316,6 +323,7 @@ PyMethodDef grad_functions[] = {
     {"grad_depth", grad_depth, METH_NOARGS, "How many recordings enclose this call."},
     {"add_grad_depth", add_grad_depth, METH_O, NULL},
     {"variable", variable, METH_O, "A handle on the same value to take gradients for."},
+    {"has_tape", has_tape, METH_O, "Whether gradients of this value can be taken."},
     {"gradients", gradients, METH_VARARGS, "gradients(roots, seeds, wrt, create_graph, keep)"},
     {"record", record, METH_VARARGS, "record(name, inputs, outputs, backward)"},
     {"unhook", unhook, METH_VARARGS, NULL},

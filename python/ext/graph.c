@@ -48,10 +48,27 @@ static void graph_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-static PyObject *graph_begin(PyObject *self, PyObject *none) {
+static PyObject *graph_begin(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    Capture *c = capture_of(self);
+    if (!c) return NULL;
+    if (n > 1) return PyErr_SetString(PyExc_TypeError, "begin(borrow=False)"), NULL;
+    int borrows = n ? PyObject_IsTrue(args[0]) : 0;
+    if (borrows < 0) return NULL;
+    Status status = capture_begin(c);
+    if (status == OK && borrows) capture_borrow(c);
+    return done(status);
+}
+/* lent() -> the values of the graph around that this one reads, in the order of its inputs */
+static PyObject *graph_lent(PyObject *self, PyObject *none) {
     (void)none;
     Capture *c = capture_of(self);
-    return c ? done(capture_begin(c)) : NULL;
+    PyObject *list = c ? PyList_New(capture_nlent(c)) : NULL;
+    for (uint32_t i = 0; list && i < capture_nlent(c); i++) {
+        PyObject *o = tensor_wrap(capture_lent(c, i));
+        if (!o) return Py_DECREF(list), NULL;
+        PyList_SET_ITEM(list, i, o);
+    }
+    return list;
 }
 static PyObject *graph_end(PyObject *self, PyObject *none) {
     (void)none;
@@ -392,6 +409,12 @@ static PyObject *graph_outputs(PyObject *self, PyObject *list) {
     Py_RETURN_NONE;
 }
 
+static Program *program_of(PyObject *self) {
+    Program *p = GRAPH(self)->program;
+    if (!p) PyErr_SetString(PyExc_RuntimeError, "Graph: outputs() was not called yet");
+    return p;
+}
+
 /* run(inputs, plan=True) */
 static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *keywords) {
     static char *names[] = {"inputs", "plan", NULL};
@@ -399,8 +422,8 @@ static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *keywords) {
     int planned = 1;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|p:run", names, &list, &planned))
         return NULL;
-    Program *p = GRAPH(self)->program;
-    if (!p) return PyErr_SetString(PyExc_RuntimeError, "Graph: outputs() was not called yet"), NULL;
+    Program *p = program_of(self);
+    if (!p) return NULL;
     Py_ssize_t n;
     Tensor **in = tensors_of(list, &n), **out = in ? room(p->noutputs) : NULL;
     if (!out) return PyMem_Free(in), NULL;
@@ -423,6 +446,47 @@ static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
     if (status != OK) return raise_status(status);
     return Py_BuildValue("{sLsLsLsIsi}", "arena", (long long)p->arena, "results", results, "floor",
                          (long long)p->floor, "buffers", p->nbuffers - 1, "steps", p->nsteps);
+}
+
+static PyObject *graph_fits(PyObject *self, PyObject *none) {
+    (void)none;
+    const Program *p = program_of(self);
+    return p ? PyBool_FromLong(program_fits(p)) : NULL;
+}
+
+/* keep() -> the parameters' present values, for record() later */
+static PyObject *graph_keep(PyObject *self, PyObject *none) {
+    (void)none;
+    const Program *p = program_of(self);
+    Tensor **values = p ? room(p->nparams) : NULL;
+    if (!values) return NULL;
+    for (uint32_t i = 0; i < p->nparams; i++) values[i] = tensor_ref(p->params[i].param->value);
+    return tuple_of(values, p->nparams);
+}
+
+/* record(inputs, kept values of parameters) -> outputs, recorded by the eager tape */
+static PyObject *graph_record(PyObject *self, PyObject *args) {
+    const Program *p = program_of(self);
+    PyObject *inputs, *kept;
+    Py_ssize_t n, nkept;
+    if (!p || !PyArg_ParseTuple(args, "OO:record", &inputs, &kept)) return NULL;
+    Tensor **in = tensors_of(inputs, &n), **values = in ? tensors_of(kept, &nkept) : NULL;
+    Tensor **out = values ? room(p->noutputs) : NULL;
+    Status status = OK;
+    PyObject *made = NULL;
+    if (out && nkept != p->nparams)
+        PyErr_SetString(PyExc_ValueError, "record: one value a parameter is needed");
+    else if (out)
+        status = program_record(p, (int)n, in, values, out);
+    if (status != OK) raise_status(status);
+    if (out && status == OK && nkept == p->nparams) {
+        made = tuple_of(out, p->noutputs);
+        out = NULL;
+    }
+    PyMem_Free(in);
+    PyMem_Free(values);
+    PyMem_Free(out);
+    return made;
 }
 
 static Graph *graph_of(PyObject *self) {
@@ -451,7 +515,10 @@ static PyObject *is_symbolic(PyObject *module, PyObject *o) {
 }
 
 static PyMethodDef graph_methods[] = {
-    {"begin", graph_begin, METH_NOARGS, "Op calls of this thread become nodes from now on."},
+    {"begin", CFUNC(graph_begin), METH_FASTCALL,
+     "begin(borrow=False): op calls of this thread become nodes from now on. borrow: values of the "
+     "graph around become inputs."},
+    {"lent", graph_lent, METH_NOARGS, "Values of the graph around that this one reads."},
     {"end", graph_end, METH_NOARGS, "Op calls run again; parameters have their old values."},
     {"input", CFUNC(graph_input_method), METH_FASTCALL, "input(dtype, shape): a symbolic Tensor."},
     {"region", graph_region_method, METH_NOARGS, "A new region inside the present one."},
@@ -472,6 +539,11 @@ static PyMethodDef graph_methods[] = {
      "run(inputs, plan=True) -> tuple of Tensors; plan=False: node by node"},
     {"memory_plan", graph_memory_plan, METH_NOARGS,
      "{'arena', 'results', 'floor', 'buffers', 'steps'}: bytes and counts, None without a plan"},
+    {"fits", graph_fits, METH_NOARGS,
+     "Whether the parameters have the types and gradients they were captured with."},
+    {"keep", graph_keep, METH_NOARGS, "The present values of the parameters, for record()."},
+    {"record", graph_record, METH_VARARGS,
+     "record(inputs, kept): runs on the eager tape; nothing is written."},
     {"text", graph_text, METH_NOARGS, "The graph as text."},
     {"verify", graph_verify_method, METH_NOARGS, "Checks the graph's invariants."},
     {0},
@@ -491,7 +563,19 @@ static PyType_Spec graph_spec = {
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = graph_slots,
 };
+static PyObject *symbol(PyObject *module, PyObject *o) {
+    (void)module;
+    return PyLong_FromUnsignedLong(IS_TENSOR(o) ? TENSOR(o)->t->symbol : 0);
+}
+
+static PyObject *is_capturing(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyBool_FromLong(capture_is_on());
+}
+
 static PyMethodDef functions[] = {
+    {"is_capturing", is_capturing, METH_NOARGS, "Whether calls of this thread become nodes."},
+    {"symbol", symbol, METH_O, "Number of the tensor's value in its graph; 0: it is concrete."},
     {"is_symbolic", is_symbolic, METH_O, "Whether this is a tensor of a graph being captured."},
     {0},
 };

@@ -5,7 +5,8 @@ CoreState core;
 
 static bool names_init(void) {
     return INTERNED(core.construct, "construct") && INTERNED(core.call_special, "_call_special") &&
-           INTERNED(core.set_special, "_set_special") && INTERNED(core.item_name, "item");
+           INTERNED(core.call_graph, "_call_graph") && INTERNED(core.set_special, "_set_special") &&
+           INTERNED(core.item_name, "item");
 }
 
 static int core_exec(PyObject *module) {

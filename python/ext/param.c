@@ -85,6 +85,7 @@ static int set_requires_grad(PyObject *self, PyObject *value, void *c) {
 static PyObject *get_grad(PyObject *self, void *c) {
     (void)c;
     if (!is_ready(self)) return NULL;
+    if (capture_is_on()) capture_touch(PARAMETER(self)->param);
     Tensor *g = PARAMETER(self)->param->grad;
     return g ? tensor_wrap(tensor_ref(g)) : Py_NewRef(Py_None);
 }

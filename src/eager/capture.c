@@ -41,6 +41,11 @@ struct Capture {
     uint32_t nparams, cap_params;
     ConstEntry *consts; /* open addressing; size is a power of two */
     uint32_t nconsts, cap_consts;
+    bool borrows;
+    Value *borrowed; /* by value of the outer graph: the input that stands for it here; 0: none */
+    uint32_t cap_borrowed;
+    Value *lent; /* those values, in the order of the inputs */
+    uint32_t nlent, cap_lent;
 };
 
 static void *checked(void *p) {
@@ -69,6 +74,9 @@ Status capture_begin(Capture *c) {
     capture_now = c;
     return OK;
 }
+
+void capture_borrow(Capture *c) { c->borrows = c->outer != NULL; }
+bool capture_borrows(const Capture *c) { return c->borrows; }
 
 /* ---- symbolic tensors */
 
@@ -124,11 +132,38 @@ static Tensor *current(Tensor *t) {
     return p->value;
 }
 
+/* The input that stands for a value of the graph around. */
+static Value borrow(Capture *c, Value v) {
+    v = graph_visible(c->outer->graph, v, BODY);
+    if (!v) return 0;
+    if (v >= c->cap_borrowed) {
+        uint32_t n = 2 * v + 64;
+        c->borrowed = checked(realloc(c->borrowed, n * sizeof *c->borrowed));
+        memset(c->borrowed + c->cap_borrowed, 0, (n - c->cap_borrowed) * sizeof *c->borrowed);
+        c->cap_borrowed = n;
+    }
+    if (c->borrowed[v]) return c->borrowed[v];
+    if (c->nlent == c->cap_lent) {
+        c->cap_lent = 2 * c->cap_lent + 16;
+        c->lent = checked(realloc(c->lent, c->cap_lent * sizeof *c->lent));
+    }
+    c->lent[c->nlent++] = v;
+    return c->borrowed[v] = graph_input(c->graph, graph_type(c->outer->graph, v));
+}
+
+uint32_t capture_nlent(const Capture *c) { return c->nlent; }
+Tensor *capture_lent(const Capture *c, uint32_t i) { return symbol_new(c->outer, c->lent[i]); }
+
 Status capture_value(Capture *c, Tensor *t, Value *out) {
     t = current(t);
     if (!t->symbol) {
         *out = const_value(c, t);
         return OK;
+    }
+    if (c->borrows && t->storage == c->outer->stand_in) {
+        *out = borrow(c, t->symbol);
+        if (*out) return OK;
+        return FAIL(RUNTIME, "a value from inside a loop is needed outside of it");
     }
     if (t->storage != c->stand_in)
         return FAIL(RUNTIME, "a tensor of a compiled function is used outside of the function; "
@@ -153,6 +188,7 @@ void capture_touch(Param *p) {
     }
     ParamTrace *t = &c->params[c->nparams++];
     *t = (ParamTrace){.param = param_ref(p), .old_value = tensor_ref(p->value)};
+    t->requires_grad = p->requires_grad;
     t->value = graph_input(c->graph, &p->value->type);
     t->old_grad = p->grad;
     if (p->grad) {
@@ -162,6 +198,14 @@ void capture_touch(Param *p) {
     param_take(p, symbol_new(c, t->value));
     t->old_value->holder = p; /* handles on the old value still mean this parameter */
     show(p);
+}
+
+Tensor *capture_symbol(const Tensor *t) {
+    if (t->symbol) return tensor_alias(t);
+    Tensor *held = tensor_alias(t);
+    Tensor *made = symbol_new(capture_now, const_value(capture_now, held));
+    tensor_unref(held);
+    return made;
 }
 
 uint32_t capture_nparams(const Capture *c) { return c->nparams; }
@@ -206,6 +250,8 @@ void capture_free(Capture *c) {
         free(c->handles[i].tensors);
     }
     free(c->handles);
+    free(c->borrowed);
+    free(c->lent);
     free(c);
 }
 
@@ -306,9 +352,12 @@ static Status draw_of(Capture *c, const Op *op, void *attrs, int64_t count, Valu
         n->count = count;
         *key = DRAWN_KEY;
         *counter = n->out[0];
+        *out = n->out[0];
+        return OK;
     }
     if (*key != DRAWN_KEY) return OK;
-    *out = graph_visible(c->graph, (Value)*counter, present(c));
+    *out = c->borrows ? borrow(c, (Value)*counter) /* the function drew it */
+                      : graph_visible(c->graph, (Value)*counter, present(c));
     if (*out) return OK;
     return FAIL(UNSUPPORTED,
                 "%s: its random numbers were drawn inside a loop and cannot be repeated "

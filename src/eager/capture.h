@@ -27,6 +27,7 @@ typedef struct ParamTrace {
     Value value, grad;            /* inputs of the graph; grad 0: it had none */
     Value new_value, new_grad;    /* set at the end; 0: unchanged (grad: or none now) */
     bool drops_grad;              /* it had a gradient and has none now */
+    bool requires_grad;           /* as it was captured */
     Tensor *old_value, *old_grad; /* during the capture: what to restore */
 } ParamTrace;
 
@@ -50,6 +51,13 @@ void capture_free(Capture *c);          /* restores what capture_finish has not 
 Status capture_begin(Capture *c);       /* calls of this thread are captured from now on */
 Status capture_end(Capture *c);         /* ... and run again; parameters have their old values */
 Graph *capture_graph(const Capture *c); /* borrowed */
+
+/* For gradients that are a graph of their own: values of the capture around `c`, which has begun
+ * inside it, become inputs of c. lent(i) are those values, in the order of the inputs. */
+void capture_borrow(Capture *c);
+bool capture_borrows(const Capture *c);
+uint32_t capture_nlent(const Capture *c);
+Tensor *capture_lent(const Capture *c, uint32_t i);
 
 /* A symbolic tensor for an input of this type. */
 Tensor *capture_input(Capture *c, const TensorType *type);
@@ -121,6 +129,9 @@ uint32_t capture_nparams(const Capture *c);
 Param *capture_param(const Capture *c, uint32_t i);
 /* Makes p an input of the capture that runs, if it is not one yet. */
 void capture_touch(Param *p);
+/* A new symbolic handle on t's value, in the capture that runs; a concrete one becomes a constant.
+ */
+Tensor *capture_symbol(const Tensor *t);
 /* Called when the value of a Param with a handle was replaced by the capture (the Python layer
  * shows it). NULL: nothing. */
 extern void (*capture_shows)(Param *p);

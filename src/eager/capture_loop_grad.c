@@ -200,6 +200,8 @@ static Status loop_backward(void *ctx, int nout, Tensor *const *g, int nin, Tens
     Capture *c = capture_now;
     (void)nout;
     if (!c) return FAIL(RUNTIME, "the gradient of a captured loop is taken after its capture");
+    if (capture_borrows(c))
+        return FAIL(UNSUPPORTED, "the gradient of a loop belongs into the loop's own graph");
     if (tape_is_on())
         return FAIL(UNSUPPORTED, "gradients of the gradient of a loop on a tensor condition are "
                                  "not taken; a loop with a known number of turns can be");

@@ -353,18 +353,22 @@ static Status dispatch_captured(const Op *op, const void *attrs, int nin, Tensor
     return status;
 }
 
-Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
-    if (capture_is_on()) return dispatch_captured(op, attrs, nin, in, out);
+static inline Status dispatch_now(const Op *op, const void *attrs, int nin, Tensor *const *in,
+                                  Tensor **out, bool draws) {
     if (op->kind == K_EWISE && quick_ewise(op, nin, in, out)) {
         bool wants = tape_wants(nin, in) && op_is_differentiable(op);
         return wants ? tape_record(op, attrs, nin, in, 1, out) : OK;
     }
-    return dispatch_general(op, attrs, nin, in, out, true);
+    return dispatch_general(op, attrs, nin, in, out, draws);
+}
+
+Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
+    if (capture_is_on()) return dispatch_captured(op, attrs, nin, in, out);
+    return dispatch_now(op, attrs, nin, in, out, true);
 }
 
 Status dispatch_drawn(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out) {
-    if (op->kind == K_EWISE && quick_ewise(op, nin, in, out)) return OK;
-    return dispatch_general(op, attrs, nin, in, out, false);
+    return dispatch_now(op, attrs, nin, in, out, false);
 }
 
 /* ---- updates */

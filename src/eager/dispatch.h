@@ -10,7 +10,7 @@
 Status dispatch(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
 
 /* Like dispatch, for a node of a captured graph: random ops read their place in the stream from
- * their attributes, and recording is the caller's business. */
+ * their attributes. */
 Status dispatch_drawn(const Op *op, const void *attrs, int nin, Tensor *const *in, Tensor **out);
 
 /* Calls of an update op, all or none: whatever can fail is done for all of them before the first

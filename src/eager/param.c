@@ -75,6 +75,11 @@ static Status check_like(const Param *p, const Tensor *t, const char *what) {
 
 Status param_assign(Param *p, const Tensor *value) {
     TRY(check_like(p, value, "value"));
+    if (capture_is_on()) {
+        capture_touch(p);
+        param_take(p, capture_symbol(value));
+        return OK;
+    }
     param_take(p, tensor_alias(value));
     return OK;
 }
@@ -88,8 +93,13 @@ void param_replace(Param *p, const Tensor *value) {
 
 Status param_set_grad(Param *p, Tensor *g) {
     if (g) TRY(check_like(p, g, "gradient"));
+    Tensor *made = NULL;
+    if (capture_is_on() && (g || p->grad)) {
+        capture_touch(p);
+        made = g && !g->symbol ? capture_symbol(g) : NULL;
+    }
     Tensor *old = p->grad;
-    p->grad = g ? tensor_ref(g) : NULL;
+    p->grad = made ? made : g ? tensor_ref(g) : NULL;
     tensor_unref(old);
     return OK;
 }

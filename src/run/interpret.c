@@ -194,9 +194,20 @@ static Status commit(Run *r, const Program *p, Tensor **out) {
     return OK;
 }
 
+static void run_init(Run *r, const Program *p) {
+    *r = (Run){.g = p->graph, .values = checked(calloc(p->graph->nvalues, sizeof *r->values))};
+    effects_init(&r->effects, p->graph);
+}
+
+static void run_done(Run *r) {
+    for (uint32_t v = 0; v < r->g->nvalues; v++) tensor_unref(r->values[v]);
+    free(r->values);
+    effects_done(&r->effects);
+}
+
 Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out) {
-    Run r = {.g = p->graph, .values = checked(calloc(p->graph->nvalues, sizeof *r.values))};
-    effects_init(&r.effects, p->graph);
+    Run r;
+    run_init(&r, p);
     for (uint32_t i = 0; i < r.g->ninputs; i++) set(&r, r.g->inputs[i], tensor_alias(inputs[i]));
     Status status = run_body(&r);
     if (status == OK)
@@ -204,8 +215,21 @@ Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out) 
     else
         effects_undo(&r.effects);
     if (status == OK) status = effects_commit(&r.effects);
-    for (uint32_t v = 0; v < r.g->nvalues; v++) tensor_unref(r.values[v]);
-    free(r.values);
-    effects_done(&r.effects);
+    run_done(&r);
+    return status;
+}
+
+Status program_interpret_recorded(const Program *p, Tensor *const *inputs, Tensor **out) {
+    bool was = tape_set(true);
+    Run r;
+    run_init(&r, p);
+    for (uint32_t i = 0; i < r.g->ninputs; i++) set(&r, r.g->inputs[i], tensor_ref(inputs[i]));
+    Status status = run_body(&r);
+    const Value *results = r.g->regions[BODY].results;
+    for (uint32_t i = 0; i < p->noutputs && status == OK; i++)
+        out[i] = tensor_ref(r.values[results[i]]);
+    effects_undo(&r.effects);
+    run_done(&r);
+    tape_set(was);
     return status;
 }

@@ -98,3 +98,28 @@ Status program_run(Program *p, int nin, Tensor *const *in, Tensor **out) {
 Status program_run_nodes(Program *p, int nin, Tensor *const *in, Tensor **out) {
     return run(p, nin, in, out, false);
 }
+
+bool program_fits(const Program *p) {
+    for (uint32_t i = 0; i < p->nparams; i++) {
+        const ParamTrace *t = &p->params[i];
+        if (!type_equal(&t->param->value->type, graph_type(p->graph, t->value)) ||
+            (t->param->grad != NULL) != (t->grad != 0) ||
+            t->param->requires_grad != t->requires_grad)
+            return false;
+    }
+    return true;
+}
+
+Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *values, Tensor **out) {
+    if (capture_is_on())
+        return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
+    Tensor **inputs = malloc((p->graph->ninputs + 1) * sizeof *inputs);
+    if (!inputs) abort(); /* bookkeeping: the pool_small policy */
+    Status status = gather(p, nin, in, inputs);
+    for (uint32_t i = 0; i < p->graph->ninputs; i++)
+        for (uint32_t k = 0; k < p->nparams; k++)
+            if (p->params[k].value == p->graph->inputs[i]) inputs[i] = values[k];
+    if (status == OK) status = program_interpret_recorded(p, inputs, out);
+    free(inputs);
+    return status;
+}

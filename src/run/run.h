@@ -13,6 +13,12 @@
 Status program_run(Program *p, int nin, Tensor *const *in, Tensor **out);
 /* The same, always node by node: the reference. */
 Status program_run_nodes(Program *p, int nin, Tensor *const *in, Tensor **out);
+/* Whether its parameters are as they were captured: dtype, sizes, wanted gradients and which of
+ * them have one. */
+bool program_fits(const Program *p);
+/* One run through the eager tape: results depend on in[] and on values[nparams], which stand for
+ * the parameters' values. Nothing is written, nothing is called late. */
+Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *values, Tensor **out);
 /* Inputs that are not parameters. */
 int program_inputs(const Program *p);
 /* The plan, borrowed; NULL: the graph has none. */
@@ -20,6 +26,7 @@ const Plan *program_plan(Program *p);
 
 /* interpret.c, replay.c: inputs[i] is the tensor of input i of the graph. */
 Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out);
+Status program_interpret_recorded(const Program *p, Tensor *const *inputs, Tensor **out);
 Status plan_replay(Plan *p, Tensor *const *inputs, Tensor **out);
 
 #endif
