@@ -12,7 +12,7 @@ from .common import tensor as _tensor
 _core.set_callbacks({**_tensor.CALLBACKS, **_describe.CALLBACKS})
 _methods.install()
 
-from . import context, io, nn, ops, runtime
+from . import compile, context, io, nn, ops, runtime
 from .common import dtype
 from .common.dtype import *
 from .common.grad import (
@@ -29,6 +29,7 @@ from .common.grad import (
 from .common.initializer import initializer
 from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
+from .compile import jit, jit_disabled
 from .context import (
     GRAPH_MODE,
     PYNATIVE_MODE,

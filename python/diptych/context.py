@@ -1,7 +1,7 @@
 """set_context and get_context: every key is checked; one that changes nothing here says so.
 
-Eager (PyNative) mode is the mode there is; keys that steer graph compilation, other devices or
-parallel training are kept for get_context and answered with a warning.
+Keys that steer other devices or parallel training, and those of graph compilation that change
+nothing here, are kept for get_context and answered with a warning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import _core
+from . import _core, compile
 
 __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "ParallelMode", "get_context", "set_context"]
 
@@ -84,10 +84,6 @@ def _mode(key: str, value: Any) -> int:
             f"{_PREFIX}: For 'context.set_context', the argument 'mode' should be "
             f"context.GRAPH_MODE (0) or context.PYNATIVE_MODE (1), but got {value}."
         )
-    if value == GRAPH_MODE:
-        raise NotImplementedError(
-            "GRAPH_MODE is not built yet; PYNATIVE_MODE (eager) computes the same values"
-        )
     return value
 
 
@@ -97,6 +93,7 @@ _PARALLEL = "it steers parallel training, which one process does not do"
 # key: (default, check, why it changes nothing; "" when it works)
 _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "mode": (PYNATIVE_MODE, _mode, ""),
+    "jit": (True, _typed(bool), ""),
     "device_target": ("CPU", _one_of("CPU", "GPU", "Ascend", "Davinci"), ""),
     "device_id": (0, _number(0, 4095), ""),
     "max_device_memory": ("0GB", _gigabytes, ""),
@@ -140,6 +137,10 @@ def _apply(key: str, value: Any) -> Any:
     if key == "device_id" and value:
         warnings.warn("device_id: the CPU is one device, 0", stacklevel=3)
         return 0
+    if key == "mode":
+        compile.set_graph_mode(value == GRAPH_MODE)
+    if key == "jit":
+        compile.set_jit(value)
     if key == "runtime_num_threads":
         _core.set_threads(value)
     if key == "max_device_memory":
@@ -156,8 +157,11 @@ def _apply(key: str, value: Any) -> Any:
 def set_context(**kwargs: Any) -> None:
     """Changes settings, all or none of them.
 
-    mode: PYNATIVE_MODE. runtime_num_threads: compute threads, 0 for all. max_device_memory: such as
-    "8GB", a limit on tensors. Other keys are those of MindSpore; see get_context.
+    mode: PYNATIVE_MODE runs every call at once; in GRAPH_MODE the outermost call of a Cell, and
+    each function given to grad, value_and_grad, vjp or jvp, is compiled into one graph. jit: False
+    runs everything as plain Python. runtime_num_threads: compute threads, 0 for all.
+    max_device_memory: such as "8GB", a limit on tensors. Other keys are those of MindSpore; see
+    get_context.
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.

@@ -466,7 +466,7 @@ static PyObject *graph_keep(PyObject *self, PyObject *none) {
 
 /* record(inputs, kept values of parameters) -> outputs, recorded by the eager tape */
 static PyObject *graph_record(PyObject *self, PyObject *args) {
-    const Program *p = program_of(self);
+    Program *p = program_of(self);
     PyObject *inputs, *kept;
     Py_ssize_t n, nkept;
     if (!p || !PyArg_ParseTuple(args, "OO:record", &inputs, &kept)) return NULL;

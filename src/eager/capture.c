@@ -200,7 +200,7 @@ void capture_touch(Param *p) {
     show(p);
 }
 
-Tensor *capture_symbol(const Tensor *t) {
+Tensor *capture_symbolic(const Tensor *t) {
     if (t->symbol) return tensor_alias(t);
     Tensor *held = tensor_alias(t);
     Tensor *made = symbol_new(capture_now, const_value(capture_now, held));

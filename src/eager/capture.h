@@ -131,7 +131,7 @@ Param *capture_param(const Capture *c, uint32_t i);
 void capture_touch(Param *p);
 /* A new symbolic handle on t's value, in the capture that runs; a concrete one becomes a constant.
  */
-Tensor *capture_symbol(const Tensor *t);
+Tensor *capture_symbolic(const Tensor *t);
 /* Called when the value of a Param with a handle was replaced by the capture (the Python layer
  * shows it). NULL: nothing. */
 extern void (*capture_shows)(Param *p);

@@ -77,7 +77,7 @@ Status param_assign(Param *p, const Tensor *value) {
     TRY(check_like(p, value, "value"));
     if (capture_is_on()) {
         capture_touch(p);
-        param_take(p, capture_symbol(value));
+        param_take(p, capture_symbolic(value));
         return OK;
     }
     param_take(p, tensor_alias(value));
@@ -96,7 +96,7 @@ Status param_set_grad(Param *p, Tensor *g) {
     Tensor *made = NULL;
     if (capture_is_on() && (g || p->grad)) {
         capture_touch(p);
-        made = g && !g->symbol ? capture_symbol(g) : NULL;
+        made = g && !g->symbol ? capture_symbolic(g) : NULL;
     }
     Tensor *old = p->grad;
     p->grad = made ? made : g ? tensor_ref(g) : NULL;

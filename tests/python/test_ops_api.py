@@ -191,8 +191,6 @@ def test_assign():
 def test_context_checks():
     assert ms.get_context("mode") == ms.PYNATIVE_MODE == 1
     ms.set_context(mode=ms.PYNATIVE_MODE, device_target="CPU")
-    with pytest.raises(NotImplementedError, match="GRAPH_MODE"):
-        ms.set_context(mode=ms.GRAPH_MODE)
     with pytest.raises(ValueError, match="did you mean 'device_target'"):
         ms.set_context(device_targt="CPU")
     with pytest.raises(ValueError, match="is not recognized"):

@@ -143,6 +143,13 @@ def _weights(weights: Any) -> list[Tensor] | None:
     return items
 
 
+def _compiled(kind: str, fn: Any, options: tuple[Any, ...], call: Callable) -> Callable:
+    """GRAPH_MODE: the function and its derivative as one graph."""
+    from ..compile import compiled_gradient
+
+    return compiled_gradient(kind, fn, options, call)
+
+
 class _Differentiated:
     """What grad and value_and_grad return: calls the function and takes gradients."""
 
@@ -164,6 +171,12 @@ class _Differentiated:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not _core.in_graph_mode():
+            return self._run(*args, **kwargs)
+        options = (self._grad_position, self._weights, self._has_aux, self._with_value)
+        return _compiled("grad", self._fn, options, self)(*args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         positions: tuple[int, ...] = ()
         if self._grad_position is not None:
             positions = _positions(self._grad_position, len(args))

@@ -15,6 +15,7 @@ from .. import _core
 from .._core import Tensor
 from ..common.grad import no_grad, record_custom
 from ..common.parameter import Parameter, ParameterTuple
+from ..compile import compiled_cell
 
 __all__ = ["Cell"]
 
@@ -87,6 +88,10 @@ class Cell(_core.Cell):
         self._is_special = bool(
             any(hooks.values()) or hasattr(type(self), "bprop") or self.__dict__.get("_to_float")
         )
+
+    def _call_graph(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The outermost call in GRAPH_MODE."""
+        return compiled_cell(self)(*inputs, **kwargs)
 
     def _call_special(self, *inputs: Any, **kwargs: Any) -> Any:
         """A call with hooks, casts or a bprop."""
@@ -372,7 +377,8 @@ class Cell(_core.Cell):
         return "\n".join([head, *children, ")"])
 
     def __reduce__(self) -> Any:
-        return _new_cell, (type(self),), dict(self.__dict__)
+        state = {k: v for k, v in self.__dict__.items() if k != "_compiled"}
+        return _new_cell, (type(self),), state
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)

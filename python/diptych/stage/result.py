@@ -59,6 +59,7 @@ class Place:
     "cell"     cell of a closure       None
     "contents" list, dict, set         None: all items at once
     "leaf"     None                    number of an argument leaf (see ``flatten``)
+    "inside"   a Place                 None: the value of the tensor that stands there
     ========== ======================= ==========================================
     """
 
@@ -80,6 +81,8 @@ class Place:
         return self.kind, id(self.owner), self.key
 
     def __str__(self) -> str:
+        if self.kind == "inside":
+            return str(self.owner)
         if self.kind == "attr":
             return f"{type(self.owner).__name__}.{self.key}"
         if self.kind == "item":
@@ -113,6 +116,10 @@ def _get_leaf(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
     return leaves[key]
 
 
+def _get_inside(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    return owner.get(leaves)
+
+
 _GET: dict[str, Callable[[Any, Any, Sequence[Any]], Any]] = {
     "attr": _get_attr,
     "item": _get_item,
@@ -120,6 +127,7 @@ _GET: dict[str, Callable[[Any, Any, Sequence[Any]], Any]] = {
     "cell": _get_cell,
     "contents": _get_contents,
     "leaf": _get_leaf,
+    "inside": _get_inside,
 }
 
 
@@ -156,6 +164,10 @@ def _set_leaf(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
     leaves[key].set_data(value)
 
 
+def _set_inside(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    owner.get(leaves).set_data(value)
+
+
 _SET: dict[str, Callable[[Any, Any, Any, Sequence[Any]], None]] = {
     "attr": _set_attr,
     "item": _set_item,
@@ -163,6 +175,7 @@ _SET: dict[str, Callable[[Any, Any, Any, Sequence[Any]], None]] = {
     "cell": _set_cell,
     "contents": _set_contents,
     "leaf": _set_leaf,
+    "inside": _set_inside,
 }
 
 
@@ -195,13 +208,16 @@ class Read:
     value: Any
 
     def holds(self) -> bool:
-        """Whether the place still has the value."""
-        return same_value(self.value, self.place.get())
+        """Whether the place still has the value; a list, dict or set must be the same object."""
+        now = self.place.get()
+        if self.place.kind != "contents" and type(self.value) in _CONTAINERS:
+            return now is self.value
+        return same_value(self.value, now)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """In a structure: output ``index`` of the graph; ``kind`` int, float or bool: as that number."""
+    """In a structure: output ``index``; ``kind`` int, float or bool: as that number."""
 
     index: int
     kind: type | None = None

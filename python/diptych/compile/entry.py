@@ -1,0 +1,85 @@
+"""One compiled version of a function: guards, the run, what is written afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from ..stage.result import Read, Staged
+from .gradient import Gradient
+
+__all__ = ["Entry"]
+
+_NUMBERS = {bool: "bool", int: "int64", float: "float64"}
+
+
+class Entry:
+    """A staged function with its gradient.
+
+    Attributes of Cells are guarded by one counter that every write to any Cell moves; only when it
+    has moved are they compared one by one.
+    """
+
+    def __init__(self, staged: Staged, gradient: Gradient | None) -> None:
+        self.staged = staged
+        self.calls = 0
+        self._graph = staged.graph
+        self._gradient = gradient
+        reads = staged.reads
+        self._cells = [r for r in reads if _is_cell_read(r)]
+        self._others = [r for r in reads if not _is_cell_read(r)]
+        guarded = {r.place.slot for r in reads}
+        self._keeps_guards = not any(w.place.slot in guarded for w in staged.writes)
+        self._epoch = _core.epoch()
+
+    def holds(self) -> bool:
+        """Whether everything that staging read is as it was."""
+        epoch = _core.epoch()
+        if epoch != self._epoch:
+            if not all(read.holds() for read in self._cells):
+                return False
+            self._epoch = epoch
+        return all(read.holds() for read in self._others) and self._graph.fits()
+
+    def why_not(self) -> list[str]:
+        """What has changed, for people."""
+        reasons = [
+            f"{r.place} was {r.value!r}, is {r.place.get()!r}" for r in self.staged.broken_guards()
+        ]
+        if not reasons and not self._graph.fits():
+            reasons.append("a Parameter has another dtype or shape, requires_grad, or gradient")
+        return reasons
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """The function's result for the leaves of a call; then what it wrote is written."""
+        staged = self.staged
+        inputs = [leaves[i] for i in staged.inputs]
+        if staged.hidden:
+            inputs.extend(_hidden_tensor(place.get(leaves)) for place in staged.hidden)
+        if self._gradient is None:
+            outputs = self._graph.run(inputs)
+        else:
+            kept, state = self._graph.keep(), _core.rng_state()
+            outputs = list(self._graph.run(inputs))
+            self._gradient.attach(inputs, outputs, kept, state)
+        self.calls += 1
+        if staged.writes:
+            self._write(outputs, leaves)
+        return staged.rebuild(outputs, leaves)
+
+    def _write(self, outputs: Sequence[Tensor], leaves: Sequence[Any]) -> None:
+        self.staged.replay(outputs, leaves)
+        if self._keeps_guards:
+            self._epoch = _core.epoch()
+
+
+def _is_cell_read(read: Read) -> bool:
+    return read.place.kind == "attr" and isinstance(read.place.owner, _core.Cell)
+
+
+def _hidden_tensor(value: Any) -> Tensor:
+    """A number that the function reads and writes is an input like a tensor."""
+    kind = _NUMBERS.get(type(value))
+    return value if kind is None else Tensor(value, kind)

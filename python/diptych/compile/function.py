@@ -1,0 +1,349 @@
+"""``jit``: a function that is compiled once for each kind of arguments, and its cache."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+import types
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import _core
+from .._core import Tensor
+from . import mode
+from .signature import Signature, describe, same_objects
+
+if TYPE_CHECKING:
+    from .entry import Entry
+
+__all__ = ["CacheInfo", "JitFunction", "compiled_cell", "compiled_gradient", "jit"]
+
+_STORM = 8  # compiles of one function within
+_STORM_SECONDS = 60.0
+
+
+class CacheInfo(NamedTuple):
+    """``hits`` and ``misses`` of calls, ``entries`` kept, at most ``limit``."""
+
+    hits: int
+    misses: int
+    entries: int
+    limit: int
+
+
+class _Table:
+    """Entries by key, least recently used first; several of one key differ in their guards."""
+
+    def __init__(self) -> None:
+        self.entries: OrderedDict[Any, list[Entry]] = OrderedDict()
+        self.lock = threading.RLock()
+
+    def find(self, key: Any) -> Entry | None:
+        """The entry of this key whose guards hold."""
+        for entry in self.entries.get(key, ()):
+            if entry.holds():
+                self.entries.move_to_end(key)
+                return entry
+        return None
+
+    @property
+    def count(self) -> int:
+        """Number of entries."""
+        return sum(map(len, self.entries.values()))
+
+    def add(self, key: Any, entry: Entry, limit: int) -> None:
+        """Puts an entry first among those of its key; drops the oldest beyond the limit."""
+        self.entries.setdefault(key, []).insert(0, entry)
+        self.entries.move_to_end(key)
+        while self.count > limit:
+            oldest = next(iter(self.entries.values()))
+            oldest.pop()
+            if not oldest:
+                self.entries.popitem(last=False)
+
+
+class JitFunction:
+    """A compiled function; ``jit`` makes it.
+
+    Calls with arguments of the same dtypes, shapes and static values run one captured graph.
+    Whatever else the function reads (attributes, globals, closure) is compared before each call.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        capture_mode: str = "trace",
+        cache_limit: int = 16,
+        input_signature: Sequence[Any] | None = None,
+    ) -> None:
+        self._fn = fn
+        self._capture_mode = capture_mode
+        self._limit = cache_limit
+        self._signature = input_signature
+        self._own = _Table()
+        self._hits = 0
+        self._compiled: list[tuple[float, str]] = []
+        self._has_warned = False
+        functools.update_wrapper(self, fn, updated=())
+        self.__wrapped__ = fn
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self._name}>"
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._fn, "__qualname__", type(self._fn).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not mode.is_on():
+            return self._fn(*args, **kwargs)
+        if self._signature is not None:
+            _check_signature(self._name, self._signature, args)
+        records = _core.grad_enabled()
+        signature = Signature(args, kwargs, records)
+        key = (signature.key, records, _core.grad_depth() > 0)
+        table = self._table(args)
+        entry = table.find(key)
+        if entry is None:
+            with table.lock:
+                entry = table.find(key)
+                if entry is None:
+                    entry = self._compile(table, key, signature, args, kwargs)
+                    return entry.run(signature.leaves)
+        self._hits += 1
+        return entry.run(signature.leaves)
+
+    def _table(self, args: tuple[Any, ...]) -> _Table:
+        """Each Cell keeps the entries of its own methods."""
+        if not args or not isinstance(args[0], _core.Cell):
+            return self._own
+        tables = args[0].__dict__.setdefault("_compiled", {})
+        return tables.get(self) or tables.setdefault(self, _Table())
+
+    # ---- compiling
+
+    def _compile(
+        self,
+        table: _Table,
+        key: Any,
+        signature: Signature,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Entry:
+        from .entry import Entry
+        from .trace import trace
+
+        reason = self._reason(table, key)
+        start = time.perf_counter()
+        entry = Entry(*trace(self._fn, args, kwargs, signature.leaves, signature.records))
+        table.add(key, entry, self._limit)
+        self._note(reason, time.perf_counter() - start)
+        return entry
+
+    def _reason(self, table: _Table, key: Any) -> str:
+        if not table.entries:
+            return "first call"
+        if key in table.entries:
+            return "; ".join(table.entries[key][0].why_not()) or "a guard does not hold"
+        old = next(reversed(table.entries))
+        if old[1:] != key[1:]:
+            return "gradients are recorded now" if key[1] else "nothing is recorded now"
+        if len(old[0]) != len(key[0]):
+            return f"{len(key[0])} arguments instead of {len(old[0])}"
+        return "; ".join(
+            f"argument {i}: {describe(a)} -> {describe(b)}"
+            for i, (a, b) in enumerate(zip(old[0], key[0], strict=True))
+            if a != b
+        )
+
+    def _note(self, reason: str, seconds: float) -> None:
+        now = time.monotonic()
+        self._compiled.append((now, reason))
+        if mode.logs("recompiles"):
+            print(
+                f"diptych: compiled {self._name} in {seconds * 1e3:.1f} ms: {reason}",
+                file=sys.stderr,
+            )
+        recent = [why for when, why in self._compiled if now - when < _STORM_SECONDS]
+        if len(recent) >= _STORM and not self._has_warned:
+            self._has_warned = True
+            reasons = "\n".join(f"  {why}" for why in recent[-3:])
+            warnings.warn(
+                f"{self._name} was compiled {len(recent)} times within a minute; the latest "
+                f"reasons:\n{reasons}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+    # ---- looking at it
+
+    def cache_info(self) -> CacheInfo:
+        """Hits, misses and entries, of the function itself (each Cell has its own entries)."""
+        return CacheInfo(self._hits, len(self._compiled), self._own.count, self._limit)
+
+    def explain(self) -> str:
+        """Why the function was compiled each time, and the entries there are."""
+        lines = [f"{self._name}: {len(self._compiled)} compiled, {self._hits} calls from the cache"]
+        lines.extend(f"  compiled: {why}" for _, why in self._compiled)
+        for key, entries in self._own.entries.items():
+            arguments = ", ".join(map(describe, key[0]))
+            for e in entries:
+                lines.append(
+                    f"  entry ({arguments}){' with gradient' if key[1] else ''}: "
+                    f"{e.staged.graph.nodes} nodes, {len(e.staged.reads)} guards, "
+                    f"{e.calls} calls"
+                )
+        return "\n".join(lines)
+
+    def clear_cache(self) -> None:
+        """Drops all entries of the function itself."""
+        self._own = _Table()
+
+
+# ---- input_signature
+
+
+def _shapes_of(expected: Tensor) -> list[tuple[int, ...]]:
+    """A Tensor in a signature stands for its own shape; one made from a tuple of sizes, as in
+    ``Tensor((32, 3), float32)``, for those sizes too."""
+    shapes = [expected.shape]
+    if expected.ndim == 1:
+        numbers = expected.tolist()
+        if all(n == int(n) and n >= 0 for n in numbers):
+            shapes.append(tuple(map(int, numbers)))
+    return shapes
+
+
+def _check_signature(name: str, signature: Sequence[Any], args: tuple[Any, ...]) -> None:
+    if len(args) != len(signature):
+        raise TypeError(
+            f"{name}: input_signature describes {len(signature)} arguments, {len(args)} were given"
+        )
+    for i, (arg, expected) in enumerate(zip(args, signature, strict=True)):
+        if not isinstance(expected, Tensor):
+            continue
+        shapes = _shapes_of(expected)
+        if isinstance(arg, Tensor) and arg.dtype is expected.dtype and arg.shape in shapes:
+            continue
+        got = (
+            f"{arg.dtype.name}{list(arg.shape)}" if isinstance(arg, Tensor) else type(arg).__name__
+        )
+        wanted = " or ".join(f"{expected.dtype.name}{list(s)}" for s in reversed(shapes))
+        raise TypeError(f"{name}: argument {i} is {got}; input_signature asks for {wanted}")
+
+
+# ---- making one
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    mode: str = "graph",
+    capture_mode: str = "trace",
+    input_signature: Sequence[Any] | None = None,
+    cache_limit: int = 16,
+    fullgraph: bool = True,
+    jit_level: str = "O0",
+) -> Any:
+    """Compiles a function (or method) at its first call; a decorator with or without options.
+
+    Args:
+        fn: the function.
+        mode: "graph"; "pynative" gives the function back unchanged.
+        capture_mode: "trace": the function is called once, on symbolic tensors.
+        input_signature: a Tensor (or None) for each argument: calls of another dtype or shape are
+            a TypeError instead of a new version. ``Tensor((32, 3), float32)`` stands for the shape
+            (32, 3).
+        cache_limit: versions kept, the least recently used go first.
+        fullgraph: True: a function is always one graph.
+        jit_level: "O0": one kernel a node.
+
+    Raises:
+        ValueError, TypeError: an option has an illegal value.
+
+    >>> import diptych as ms
+    >>> @ms.jit
+    ... def f(x, y):
+    ...     return ms.ops.relu(x + y)
+    >>> f(ms.Tensor([1.0, -3.0]), ms.Tensor([1.0, 1.0])).tolist()
+    [2.0, 0.0]
+    """
+    _check_option("mode", mode, ("graph", "pynative"))
+    _check_option("capture_mode", capture_mode, ("trace",))
+    _check_option("jit_level", jit_level, ("O0",))
+    _check_option("fullgraph", fullgraph, (True,))
+    if not isinstance(cache_limit, int) or cache_limit < 1:
+        raise ValueError(f"jit: cache_limit is {cache_limit!r}; it must be an int of at least 1")
+    if fn is None:
+        return functools.partial(
+            jit,
+            mode=mode,
+            capture_mode=capture_mode,
+            input_signature=input_signature,
+            cache_limit=cache_limit,
+        )
+    if not callable(fn):
+        raise TypeError(f"jit: fn is of type {type(fn).__name__}; it must be callable")
+    if mode == "pynative" or isinstance(fn, JitFunction):
+        return fn
+    return JitFunction(fn, capture_mode, cache_limit, input_signature)
+
+
+def _check_option(name: str, value: Any, legal: tuple[Any, ...]) -> None:
+    if value not in legal:
+        raise ValueError(f"For 'jit', '{name}' must be one of {list(legal)}, but got {value!r}.")
+
+
+# ---- GRAPH_MODE
+
+
+def compiled_cell(cell: Any) -> JitFunction:
+    """What calls of a Cell go through in GRAPH_MODE."""
+    tables = cell.__dict__.setdefault("_compiled", {})
+    found = tables.get("call")
+    if found is None:
+        found = tables.setdefault("call", JitFunction(cell))
+    return found
+
+
+_gradients: OrderedDict[Any, JitFunction] = OrderedDict()
+_MOST_GRADIENTS = 64
+
+
+def compiled_gradient(kind: str, fn: Any, options: tuple[Any, ...], call: Any) -> JitFunction:
+    """The compiled form of ``call``, which differentiates ``fn``; the same one for the same
+    function (or another closure of the same code over the same objects) and options."""
+    key = (kind, _function_key(fn), *map(_option_key, options))
+    found = _gradients.get(key)
+    if found is None:
+        found = _gradients[key] = JitFunction(call)
+        if len(_gradients) > _MOST_GRADIENTS:
+            _gradients.popitem(last=False)
+    _gradients.move_to_end(key)
+    return found
+
+
+def _function_key(fn: Any) -> Any:
+    if not isinstance(fn, types.FunctionType):
+        return same_objects([fn])
+    try:
+        held = [cell.cell_contents for cell in fn.__closure__ or ()]
+    except ValueError:  # a cell is still empty
+        return same_objects([fn])
+    return (
+        *same_objects([fn.__code__, fn.__globals__, *(fn.__defaults__ or ())]),
+        *same_objects(held),
+    )
+
+
+def _option_key(option: Any) -> Any:
+    if isinstance(option, list | tuple):
+        return same_objects(option) if any(isinstance(o, Tensor) for o in option) else tuple(option)
+    return same_objects([option]) if isinstance(option, Tensor) else option

@@ -1,0 +1,149 @@
+"""Capturing by calling: the function runs once on symbolic tensors and leaves a graph.
+
+For functions without source, and with ``capture_mode="trace"``. Python decisions are taken once,
+so what the function can reach is guarded (world.py); what it writes to the outside is put back and
+written again after each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import _core
+from .._core import Parameter, Tensor
+from ..stage.result import Argument, Nest, Place, Slot, Staged, Static, Write
+from .gradient import Gradient
+from .world import World
+
+__all__ = ["trace"]
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    leaves: list[Any],
+    records: bool,
+) -> tuple[Staged, Gradient | None]:
+    """The function as a graph, for arguments like these; ``records``: with its gradient.
+
+    Raises:
+        TypeError: the function needs the numbers of a tensor (``if tensor``, ``.asnumpy()``).
+    """
+    world = World([fn, *(v for v in leaves if not isinstance(v, Tensor))])
+    tracing = _Trace(leaves, records)
+    before = _core.set_grad_enabled(records)
+    tracing.graph.begin()
+    try:
+        symbols = iter(tracing.symbols(leaves))
+        tracing.hide(world)
+        staged = tracing.finish(fn(*_refill(args, symbols), **_refill(kwargs, symbols)), world)
+    except BaseException:
+        if _core.is_capturing():
+            tracing.graph.end()
+        raise
+    finally:
+        world.restore()
+        _core.set_grad_enabled(before)
+    return staged, tracing.gradient
+
+
+def _refill(value: Any, leaves: Iterator[Any]) -> Any:
+    """The same nest of lists, tuples and dicts with other leaves."""
+    if type(value) in (list, tuple):
+        return type(value)(_refill(v, leaves) for v in value)
+    if type(value) is dict:
+        return {k: _refill(v, leaves) for k, v in value.items()}
+    return next(leaves)
+
+
+class _Trace:
+    """One capture on its way."""
+
+    def __init__(self, leaves: list[Any], records: bool) -> None:
+        self.graph = _core.Graph()
+        self.gradient: Gradient | None = None
+        self._records = records
+        self._inputs: list[int] = []
+        self._symbolic: list[Tensor] = []
+        self._hidden: list[Place] = []
+        self._places: dict[int, tuple[Place, int]] = {}  # handle: whose it is, value at first
+        self._outputs: list[Tensor] = []
+        self._slots: dict[int, Slot] = {}
+
+    def _symbol(self, like: Tensor, place: Place) -> Tensor:
+        made = self.graph.input(like.dtype, like.shape)
+        if self._records and like.requires_grad:
+            made = _core.variable(made)
+        self._symbolic.append(made)
+        self._places[id(made)] = (place, _core.symbol(made))
+        return made
+
+    def symbols(self, leaves: list[Any]) -> list[Any]:
+        """Leaves with inputs of the graph instead of tensors."""
+        made: list[Any] = []
+        by_object: dict[int, Any] = {}
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, Tensor) and not isinstance(leaf, Parameter):
+                if id(leaf) not in by_object:
+                    by_object[id(leaf)] = self._symbol(leaf, Place("leaf", None, i))
+                    self._inputs.append(i)
+                made.append(by_object[id(leaf)])
+            else:
+                made.append(leaf)
+        return made
+
+    def hide(self, world: World) -> None:
+        """Tensors found outside become inputs, and stand at their places meanwhile."""
+        by_object: dict[int, Tensor] = {}
+        for place, tensor in world.tensors:
+            if id(tensor) not in by_object:
+                by_object[id(tensor)] = self._symbol(tensor, place)
+                self._hidden.append(place)
+            world.replace(place, by_object[id(tensor)])
+
+    # ---- the end
+
+    def finish(self, result: Any, world: World) -> Staged:
+        """Ends the capture."""
+        structure = self._structure(result)
+        writes = [Write(place, self._structure(value)) for place, value in world.changes()]
+        for tensor in self._symbolic:
+            place, value = self._places[id(tensor)]
+            if _core.symbol(tensor) != value:
+                writes.append(Write(Place("inside", place), self._slot(tensor)))
+        outputs = list(self._outputs)
+        if self._records:
+            gradient = Gradient(self.graph, self._symbolic, outputs)
+            if gradient.results:
+                self.gradient = gradient
+                outputs += gradient.saved
+        self.graph.outputs(outputs)
+        return Staged(self.graph, self._inputs, self._hidden, structure, world.reads, writes)
+
+    def _slot(self, tensor: Tensor) -> Slot:
+        found = self._slots.get(id(tensor))
+        if found is None:
+            found = self._slots[id(tensor)] = Slot(len(self._outputs))
+            self._outputs.append(tensor)
+        return found
+
+    def _structure(self, value: Any) -> Any:
+        if isinstance(value, Parameter):
+            return Static(value)
+        if isinstance(value, Tensor):
+            place, first = self._places.get(id(value), (None, 0))
+            if place is not None and place.kind == "leaf" and first == _core.symbol(value):
+                return Argument(place.key)
+            return self._slot(value)
+        kind = type(value)
+        if kind in (list, tuple):
+            return Nest(kind, tuple(map(self._structure, value)))
+        if kind is dict:
+            keys = list(value)
+            items = tuple(map(self._structure, value.values()))
+            return Nest(lambda made: dict(zip(keys, made, strict=True)), items)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return Nest(lambda made: kind(*made), tuple(map(self._structure, value)))
+        return Static(value)
