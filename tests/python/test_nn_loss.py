@@ -1,5 +1,6 @@
 """Losses: values and gradients against NumPy in double, reductions, refusals."""
 
+import itertools
 import math
 
 import numpy as np
@@ -227,7 +228,35 @@ def test_focal(weight):
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)
 
 
+def alignments_loss(logs, target, blank):
+    """Over all paths of classes, those that collapse to the target."""
+    total = 0.0
+    for path in itertools.product(range(logs.shape[1]), repeat=len(logs)):
+        collapsed = [c for c, _ in itertools.groupby(path) if c != blank]
+        if collapsed == list(target):
+            total += math.exp(sum(row[c] for row, c in zip(logs, path, strict=True)))
+    return -math.log(total) if total else math.inf
+
+
+@pytest.mark.parametrize("reduction", REDUCE)
+def test_connectionist_temporal_classification(reduction):
+    logits = RNG.standard_normal((5, 3, 4))
+    logs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    targets, counts, lengths = np.array([[1, 1, 0], [3, 0, 1], [0, 0, 0]]), [2, 3, 0], [5, 4, 3]
+    want = np.array([
+        alignments_loss(logs[:t, n], targets[n][:s], 2)
+        for n, (t, s) in enumerate(zip(lengths, counts, strict=True))
+    ])  # fmt: skip
+    if reduction == "mean":
+        want = want / np.maximum(counts, 1)
+    loss = nn.CTCLoss(blank=2, reduction=reduction)
+    got = loss(to_tensor(logs), ms.Tensor(targets, ms.int32), tuple(lengths), tuple(counts))
+    np.testing.assert_allclose(got.asnumpy(), REDUCE[reduction](want), rtol=1e-5)
+
+
 @pytest.mark.parametrize(("build", "error", "message"), [
+    (lambda: nn.CTCLoss(-1), ValueError, "'blank' must be 0 or more"),
+    (lambda: nn.CTCLoss(zero_infinity=1), TypeError, "'zero_infinity' must be a bool"),
     (lambda: nn.MSELoss("average"), ValueError, "'reduction' must be one of 'mean', 'sum', 'none'"),
     (lambda: nn.MSELoss(1), TypeError, "'reduction' must be a str"),
     (lambda: nn.CosineEmbeddingLoss(1.5), ValueError, r"'margin' must be in \[-1, 1\]"),

@@ -12,6 +12,7 @@ from .base import LossBase
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CrossEntropyLoss",
     "NLLLoss",
     "SoftmaxCrossEntropyWithLogits",
@@ -132,3 +133,47 @@ class BCEWithLogitsLoss(LossBase):
         return ops.binary_cross_entropy_with_logits(
             logits, labels, self.weight, self.pos_weight, self.reduction
         )
+
+
+class CTCLoss(LossBase):
+    """Connectionist temporal classification (Graves et al. 2006): minus the log-probability that a
+    sequence of classes, with repeats and blanks left out, is the target.
+
+    ``loss(log_probs, targets, input_lengths, target_lengths)`` with log_probs (T, N, C), targets
+    (N, S) or all one after the other, and lengths (N) as Tensors or tuples; or one sample:
+    log_probs (T, C), targets (S). 'mean' divides each loss by its target's length first.
+
+    Args:
+        blank: the class that stands for no output.
+        reduction: 'mean', 'sum' or 'none'.
+        zero_infinity: an impossible target costs 0, not infinity.
+
+    >>> import diptych as ms
+    >>> logs = ms.ops.log_softmax(ms.ops.zeros((3, 1, 2)))
+    >>> round(float(ms.nn.CTCLoss()(logs, ms.Tensor([[1]], ms.int32), (3,), (1,))), 4)
+    0.2877
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction)
+        check_bool("CTCLoss", zero_infinity=zero_infinity)
+        if isinstance(blank, bool) or not isinstance(blank, int):
+            raise TypeError(f"For 'CTCLoss', 'blank' must be an int, but got {blank!r}")
+        if blank < 0:
+            raise ValueError(f"For 'CTCLoss', 'blank' must be 0 or more, but got {blank}")
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def construct(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return ops.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )[0]
