@@ -9,8 +9,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, op_table
+from ..common.grad import GradOperation
 
 __all__ = [
+    "GradOperation",
     "HyperMap",
     "Map",
     "MultitypeFuncGraph",
