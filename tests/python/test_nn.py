@@ -226,3 +226,28 @@ def test_cell_list_adds_in_place():
     assert isinstance(cells, nn.CellList) and cells[1].weight.name == "1.weight"
     with pytest.raises(TypeError, match="takes Cells or a list"):
         nn.SequentialCell("relu")
+
+
+def test_attributes_before_the_constructor_are_refused():
+    class Hasty(nn.Cell):
+        def __init__(self):
+            self.dense = nn.Dense(2, 2)
+            super().__init__()
+
+    with pytest.raises(AttributeError, match="call super"):
+        Hasty()
+
+
+@pytest.mark.parametrize("name", ["", "a.b"])
+def test_inserted_names_are_checked(name):
+    cell = nn.Cell()
+    with pytest.raises(KeyError, match="empty or contain a dot"):
+        cell.insert_child_to_cell(name, nn.ReLU())
+    with pytest.raises(KeyError, match="empty or contain a dot"):
+        cell.insert_param_to_cell(name, ms.Parameter(1.0))
+
+
+def test_a_child_may_be_absent():
+    cell = nn.Cell()
+    cell.insert_child_to_cell("norm", None)
+    assert cell.norm is None and not list(cell.cells())

@@ -24,6 +24,13 @@ def _new_cell(cls: type) -> Any:
     return cls.__new__(cls)
 
 
+def _check_name(method: str, name: Any, refuse_dot: bool) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{method}: the name is {name!r}; it must be a str")
+    if not name or (refuse_dot and "." in name):
+        raise KeyError(f"{method}: the name {name!r} must not be empty or contain a dot")
+
+
 class _HookHandle:
     """remove() takes a hook away from its Cell."""
 
@@ -191,6 +198,10 @@ class Cell(_core.Cell):
 
     def _set_special(self, name: str, value: Any) -> bool:
         """Called by C for writes of tensors and Cells; True: write as usual."""
+        if "_auto_prefix" not in self.__dict__:
+            raise AttributeError(
+                f"For '{type(self).__name__}', call super().__init__() before setting '{name}'"
+            )
         if isinstance(value, Parameter):
             if value.is_unnamed:
                 value.name = name
@@ -199,7 +210,7 @@ class Cell(_core.Cell):
             if isinstance(old, Parameter):
                 old.set_data(value)
                 return False
-        elif self.__dict__.get("_auto_prefix", True):
+        elif self._auto_prefix:
             value.update_parameters_name(f"{name}.")
         return True
 
@@ -223,10 +234,7 @@ class Cell(_core.Cell):
         self, param_name: str, param: Parameter | None, check_name_contain_dot: bool = True
     ) -> None:
         """Sets a parameter as the attribute ``param_name``."""
-        if not isinstance(param_name, str) or not param_name:
-            raise TypeError(f"insert_param_to_cell: the name is {param_name!r}; it must be a str")
-        if check_name_contain_dot and "." in param_name:
-            raise KeyError(f"insert_param_to_cell: the name '{param_name}' contains a dot")
+        _check_name("insert_param_to_cell", param_name, check_name_contain_dot)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"insert_param_to_cell: '{param_name}' is of type {type(param).__name__}; it must "
@@ -234,9 +242,10 @@ class Cell(_core.Cell):
             )
         setattr(self, param_name, param)
 
-    def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
-        """Sets a child Cell as the attribute ``child_name``."""
-        if not isinstance(child_cell, Cell):
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
+        """Sets a child Cell, or None for one that is not there, as ``child_name``."""
+        _check_name("insert_child_to_cell", child_name, True)
+        if child_cell is not None and not isinstance(child_cell, Cell):
             raise TypeError(
                 f"insert_child_to_cell: '{child_name}' is of type {type(child_cell).__name__}; it "
                 "must be a Cell"
