@@ -111,11 +111,12 @@ def test_by_name_passes_functions_and_refuses_unknown_names():
     (lambda: nn.ELU("1"), TypeError, "'alpha' must be a number"),
     (lambda: nn.ReLU(1), TypeError, "takes 0"),
     (lambda: nn.ELU(beta=1), TypeError, "no further setting 'beta'"),
+    (lambda: nn.get_activation(2), TypeError, "must be a name, a Cell or a function, but got 2"),
     (lambda: nn.Threshold("a", 1), TypeError, "'threshold' must be a number"),
     (lambda: nn.PReLU(0), ValueError, "'channel' must be a positive int"),
     (lambda: nn.GLU()(ops.ones((2, 3))), ValueError, "even size"),
     (lambda: nn.Softmax2d()(ops.ones((2, 3))), ValueError, "3 or 4 axes"),
-    (lambda: nn.RReLU(0.5, 0.1)(ops.ones(3)), ValueError, "lower is 0.5"),
+    (lambda: nn.RReLU(0.5, 0.1), ValueError, "'lower' must not be above"),
 ])  # fmt: skip
 def test_refusals(build, error, message):
     with pytest.raises(error, match=message):

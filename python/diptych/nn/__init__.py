@@ -16,6 +16,7 @@ from .optim import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pool import *  # noqa: F403
 from .rnn import *  # noqa: F403
+from .similarity import *  # noqa: F403
 from .transformer import *  # noqa: F403
 
 __all__ = ["Cell"]
@@ -35,6 +36,7 @@ for _part in (
     "padding",
     "pool",
     "rnn",
+    "similarity",
     "transformer",
 ):
     __all__ += globals()[_part].__all__

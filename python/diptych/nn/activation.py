@@ -35,7 +35,6 @@ _TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "LogSoftmax": ("log_softmax", {"axis": -1}),
     "Softmin": ("softmin", {"axis": -1}),
     "GLU": ("glu", {"axis": -1}),
-    "RReLU": ("rrelu", {"lower": 1 / 8, "upper": 1 / 3}),
     "Softplus": ("softplus", {}),
 }
 
@@ -45,6 +44,7 @@ __all__ = [
     "GELU",
     "LRN",
     "PReLU",
+    "RReLU",
     "Softmax2d",
     "Threshold",
     "get_activation",
@@ -178,6 +178,25 @@ class PReLU(Cell):
         return f"channel={self.channel}"
 
 
+class RReLU(_Activation):
+    """x where it is 0 or more, else x times a slope drawn from [lower, upper) for each element
+    (Xu et al. 2015).
+
+    >>> import diptych as ms
+    >>> ms.nn.RReLU()(ms.Tensor([2.0])).tolist()
+    [2.0]
+    """
+
+    _op, _defaults = "rrelu", {"lower": 1 / 8, "upper": 1 / 3}
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        super().__init__(lower, upper)
+        if lower > upper:
+            raise ValueError(
+                f"For 'RReLU', 'lower' must not be above 'upper', but got {lower} and {upper}"
+            )
+
+
 class Softmax2d(Cell):
     """Softmax over the channels of (N, C, H, W) or (C, H, W).
 
@@ -253,9 +272,13 @@ def get_activation(name: Any, prim_name: str | None = None) -> Any:
     """
     if name is None or callable(name):
         return name
-    classes = [*_TABLE, "FastGelu", "GELU", "PReLU", "Softmax2d"]
+    where = f"For '{prim_name}', the" if prim_name else "The"
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{where} activation must be a name, a Cell or a function, but got {name!r}"
+        )
+    classes = [*_TABLE, "FastGelu", "GELU", "PReLU", "RReLU", "Softmax2d"]
     by_name = {c.lower(): c for c in classes} | _ALIASES
-    if not isinstance(name, str) or name.lower() not in by_name:
-        where = f"For '{prim_name}', the" if prim_name else "The"
+    if name.lower() not in by_name:
         raise ValueError(f"{where} activation is {name!r}; names: {', '.join(sorted(by_name))}")
     return globals()[by_name[name.lower()]]()
