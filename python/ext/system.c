@@ -162,6 +162,13 @@ static PyObject *promote(PyObject *module, PyObject *args) {
     return Py_NewRef(core.dtypes[dtype_promote(x, y)]);
 }
 
+/* While both live, two handles on the same value give the same number. */
+static PyObject *value_id(PyObject *module, PyObject *o) {
+    (void)module;
+    if (!IS_TENSOR(o)) return PyErr_SetString(PyExc_TypeError, "value_id: not a Tensor"), NULL;
+    return PyLong_FromVoidPtr(TENSOR(o)->t);
+}
+
 static PyObject *set_callbacks(PyObject *module, PyObject *dict) {
     (void)module;
     if (!PyDict_Check(dict)) return PyErr_SetString(PyExc_TypeError, "not a dict"), NULL;
@@ -191,6 +198,7 @@ PyMethodDef system_functions[] = {
     {"copy_object", copy_object, METH_VARARGS, NULL},
     {"from_dlpack", core_from_dlpack, METH_O, NULL},
     {"repoint", repoint, METH_VARARGS, NULL},
+    {"value_id", value_id, METH_O, "A number that handles on the same value share."},
     {"update_params", CFUNC(core_update_params), WITH_KEYWORDS,
      "update_params(op, params, states, grads, numbers, **attributes)"},
     {"promote", promote, METH_VARARGS, NULL},
