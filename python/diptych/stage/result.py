@@ -3,18 +3,18 @@
 A jit wrapper keeps one ``Staged`` a set of argument types and guards. A call
 
 1. checks ``staged.guards_hold()``,
-2. gathers ``[leaves[i] for i in staged.inputs]`` from ``flatten(args, kwargs)`` and the hidden
-   tensors ``[place.get(leaves) for place in staged.hidden]``,
-3. runs the graph on both lists, one after the other,
-4. replays ``staged.replay(outputs, leaves)`` and returns ``staged.rebuild(outputs)``.
+2. runs the graph on ``staged.gather(leaves)`` with ``leaves = flatten(args, kwargs)``,
+3. replays ``staged.replay(outputs, leaves)`` and returns ``staged.rebuild(outputs, leaves)``.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import _core
 from .._core import Parameter, Tensor
 
 __all__ = [
@@ -58,6 +58,7 @@ class Place:
     "global"   dict of a module        name
     "cell"     cell of a closure       None
     "contents" list, dict, set         None: all items at once
+    "tensor"   Tensor                  None: the value that the handle shows
     "leaf"     None                    number of an argument leaf (see ``flatten``)
     "inside"   a Place                 None: the value of the tensor that stands there
     ========== ======================= ==========================================
@@ -112,6 +113,10 @@ def _get_contents(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
     return type(owner)(owner) if type(owner) in _CONTAINERS else owner.copy()
 
 
+def _get_tensor(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
+    return _core.repoint(_core.copy_object(0.0), owner)
+
+
 def _get_leaf(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
     return leaves[key]
 
@@ -126,6 +131,7 @@ _GET: dict[str, Callable[[Any, Any, Sequence[Any]], Any]] = {
     "global": _get_item,
     "cell": _get_cell,
     "contents": _get_contents,
+    "tensor": _get_tensor,
     "leaf": _get_leaf,
     "inside": _get_inside,
 }
@@ -157,11 +163,15 @@ def _set_contents(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> No
         owner[:] = value
     else:
         owner.clear()
-        owner.update(value)
+        (owner.extend if isinstance(owner, deque) else owner.update)(value)
+
+
+def _set_tensor(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
+    _core.repoint(owner, value)
 
 
 def _set_leaf(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
-    leaves[key].set_data(value)
+    _core.repoint(leaves[key], value)
 
 
 def _set_inside(owner: Any, key: Any, value: Any, leaves: Sequence[Any]) -> None:
@@ -174,6 +184,7 @@ _SET: dict[str, Callable[[Any, Any, Any, Sequence[Any]], None]] = {
     "global": _set_item,
     "cell": _set_cell,
     "contents": _set_contents,
+    "tensor": _set_tensor,
     "leaf": _set_leaf,
     "inside": _set_inside,
 }
@@ -284,7 +295,8 @@ class Staged:
     Attributes:
         graph: the C graph; its inputs are ``inputs`` and then ``hidden``.
         inputs: numbers of the argument leaves (``flatten``) that are graph inputs.
-        hidden: places of tensors found in globals, attributes and closures, fetched at each call.
+        hidden: places of tensors (and of numbers that the function changes) found in globals,
+            attributes and closures, fetched at each call.
         structure: what the function returned, over the graph's outputs.
         reads: guards; ``owner`` objects are kept alive and guarded by identity themselves.
         writes: what to store after a successful run, in order.
@@ -296,6 +308,11 @@ class Staged:
     structure: Any
     reads: list[Read] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+
+    def gather(self, leaves: Sequence[Any]) -> list[Tensor]:
+        """The inputs of a run: argument leaves, then what stands in the hidden places now."""
+        hidden = (place.get(leaves) for place in self.hidden)
+        return [*(leaves[i] for i in self.inputs), *map(as_tensor, hidden)]
 
     def guards_hold(self) -> bool:
         """Whether everything that staging read is as it was."""
@@ -313,6 +330,13 @@ class Staged:
         """Stores what the function wrote to objects that live outside."""
         for write in self.writes:
             write.place.set(rebuild(write.structure, outputs, leaves), leaves)
+
+
+def as_tensor(value: Any) -> Tensor:
+    """A hidden input: numbers go in as 0-d tensors of int64 or float64."""
+    if isinstance(value, Tensor):
+        return value
+    return Tensor(value, _core.float64 if isinstance(value, float) else _core.int64)
 
 
 def flatten(args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:

@@ -1,0 +1,202 @@
+"""The staging interpreter: walks statements and expressions, inlines calls.
+
+Everything static is executed for real; ops on symbolic tensors append nodes by themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from . import expressions, statements
+from .arguments import bind
+from .builder import Builder, value_id
+from .detach import detach
+from .errors import DeadPath, GraphError, GraphRuntimeError, GraphTypeError, StaticNeeded, message
+from .forking import Forking
+from .frame import Frame
+from .journal import Journal
+from .observer import Observer
+from .outcome import Leaf, Outcome, Status, leaves
+from .result import Place
+from .source import Source, find
+from .values import Choice, Scalar, Undef
+
+__all__ = ["Interpreter"]
+
+
+class Interpreter(Forking):
+    """One staging: the graph under construction, the calls, what was seen and changed."""
+
+    def __init__(self, builder: Builder, states: frozenset[Any], max_depth: int) -> None:
+        self.builder = builder
+        self.journal = Journal()
+        self.observer = Observer(builder, states)
+        self.frames: list[Frame] = []
+        self.facts: dict[int, bool] = {}
+        self.max_depth = max_depth
+        self.made_cells: dict[int, types.CellType] = {}
+        self._conditions: list[Tensor] = []  # facts are kept by id: nothing may take the id over
+
+    # ---- errors and positions
+
+    def error(
+        self, cls: type[GraphError], sentence: str, code: str, remark: str = "", **notes: Any
+    ) -> GraphError:
+        """A GraphError at the present place of the user's source."""
+        stack = [frame.position() for frame in self.frames]
+        return cls(message(sentence, code, stack, remark, **notes))
+
+    def static_needed(self, remark: str, why: str, fix: str = "") -> GraphError:
+        """Something is known at run time only, but must be known now."""
+        return self.error(StaticNeeded, "Static value needed", "DP312", remark, why=why, fix=fix)
+
+    def mark_line(self, node: ast.AST, frame: Frame) -> None:
+        """Nodes to come belong to ``node``."""
+        frame.node = node
+        at = frame.position()
+        self.builder.at(at.filename, at.line, at.column, at.end_column, at.function)
+
+    # ---- conditions
+
+    def truth(self, value: Any) -> bool | Tensor:
+        """What ``if value`` means: a bool, or a 0-d bool tensor known at run time."""
+        value = self.resolve(value)
+        if isinstance(value, Choice):
+            return self.condition_of(self.lift(self.as_bool, value))
+        if isinstance(value, Undef):
+            raise value.error()
+        if isinstance(value, Scalar):
+            value = value.tensor
+        if not self.builder.is_symbolic(value):
+            return self._static_truth(value)
+        if value.size != 1:
+            raise self.error(
+                GraphTypeError,
+                "The truth value of a tensor with several elements is not defined",
+                "DP304",
+                f"Tensor{list(value.shape)} {value.dtype.name}",
+                fix="use .any(), .all() or a comparison of one element",
+            )
+        cond = value.reshape(()) if value.ndim else value
+        cond = cond if cond.dtype is _core.dtype("bool") else cond != 0
+        self._conditions.append(cond)
+        return self.facts.get(value_id(cond), cond)
+
+    def _static_truth(self, value: Any) -> bool | Tensor:
+        """``bool(value)``; a ``__bool__`` or ``__len__`` written in Python is staged."""
+        for name in ("__bool__", "__len__"):
+            method = getattr(type(value), name, None)
+            if isinstance(method, types.FunctionType) and not isinstance(value, Tensor):
+                return self.truth(self.call(types.MethodType(method, value), (), {}))
+            if method is not None:
+                break
+        return bool(value)
+
+    def as_bool(self, value: Any) -> Any:
+        """``bool(value)``: static, or a Scalar."""
+        truth = self.truth(value)
+        return truth if isinstance(truth, bool) else Scalar(truth, bool)
+
+    # ---- names and places
+
+    def read(self, place: Place, value: Any) -> Any:
+        """A value found in a place outside the call: guarded unless this staging wrote it."""
+        if self.journal.is_changed(place):
+            return value
+        return self.observer.see(place, value)
+
+    # ---- blocks
+
+    def block(self, body: list[ast.stmt], frame: Frame) -> Outcome:
+        """Stages statements one after the other."""
+        for i, node in enumerate(body):
+            frame.node = node
+            handler = statements.STATEMENTS.get(type(node))
+            if handler is None:
+                raise self.unsupported(node)
+            out = handler(self, node, frame)
+            if out is None:
+                continue
+            if isinstance(out, Leaf):
+                frame.locals = out.locals
+                if out.status is not Status.NORMAL:
+                    return out
+                continue
+            rest = body[i + 1 :]
+            return self.resume(frame, out, lambda _, rest=rest: self.block(rest, frame))
+        return self.leaf(frame)
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> Any:
+        """The value of an expression."""
+        handler = expressions.EXPRESSIONS.get(type(node))
+        if handler is None:
+            raise self.unsupported(node)
+        value = handler(self, node, frame)
+        return self.resolve(value) if type(value) is Choice else value
+
+    def unsupported(self, node: ast.AST) -> GraphError:
+        """The error for a construct that has no handler."""
+        self.frames[-1].node = node
+        return self.error(
+            GraphTypeError,
+            "Unsupported statement in Graph mode",
+            "DP202",
+            type(node).__name__,
+            fix="move it into a function that is called before, or run in PYNATIVE_MODE",
+        )
+
+    # ---- calls of Python functions
+
+    def inline(
+        self, fn: types.FunctionType, source: Source, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Stages the body of a function in place."""
+        if len(self.frames) >= self.max_depth:
+            raise self._too_deep(fn)
+        names = bind(fn, args, kwargs)
+        closure = fn.__closure__ or ()
+        frame = Frame(fn.__code__, source, names, fn.__globals__, closure, self.made_cells)
+        depth = len(self.frames)
+        self.frames.append(frame)
+        try:
+            return self._finish(frame, self.block(source.body, frame))
+        finally:
+            del self.frames[depth:]
+
+    def _too_deep(self, fn: types.FunctionType) -> GraphError:
+        return self.error(
+            GraphRuntimeError,
+            "Exceed function call depth limit",
+            "DP303",
+            f"call {len(self.frames)} of {fn.__qualname__}",
+            why=f"max_call_depth is {self.max_depth}",
+            fix="add a base case; for a deep but finite recursion "
+            "ms.set_context(max_call_depth=10000)",
+        )
+
+    def _finish(self, frame: Frame, out: Outcome) -> Any:
+        """The value of a call, from the ends of its body."""
+        for leaf in leaves(out):
+            if leaf.status is Status.NORMAL:
+                leaf.status, leaf.value = Status.RETURN, None
+            leaf.locals = {}
+        if not self.is_joinable(out):
+            detach(self, frame, out)
+        end = self.fold(frame, out)
+        if end.status is Status.DEAD:
+            raise DeadPath
+        return end.value
+
+    def find_source(self, fn: types.FunctionType) -> Source | None:
+        """The source of a function; None: it can only be called."""
+        return find(fn.__code__)
+
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls anything: inlined, by a rule of its own, or natively."""
+        from .calls import call
+
+        return call(self, fn, args, kwargs)

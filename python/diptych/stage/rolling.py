@@ -1,0 +1,320 @@
+"""Loops whose number of rounds is known at run time: one While of the graph.
+
+The test is part of the round: the loop carries whether it goes on, so that the test is staged once
+before the loop and once at the end of the body, and never runs after a break. What else is carried
+is found by staging: a round is staged, what it changed is carried, until nothing new turns up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._core import Tensor
+from .carried import ChangesType, Spec, build, is_absent, is_same, spec_of, take_apart, zeros
+from .errors import DeadPath, GraphTypeError
+from .frame import Frame
+from .journal import Delta
+from .outcome import Leaf, Outcome, Status, leaves
+from .values import Choice, Dead, Scalar
+
+if TYPE_CHECKING:
+    from .builder import Params
+    from .interpreter import Interpreter
+
+__all__ = ["Rounds", "roll"]
+
+_MOST_TRIPS = 12  # rounds staged until nothing new is carried
+
+_numbers = itertools.count()
+
+
+@dataclass
+class Rounds:
+    """A loop: what a round does, what decides whether there is another."""
+
+    body: Callable[[], Outcome]
+    test: Callable[[], Any]  # a bool, a Scalar or a choice of them
+    has_else: bool
+    is_endless: bool = False
+
+
+@dataclass
+class _Trip:
+    """What one staging of a round gave."""
+
+    names: dict[str, Any]
+    delta: Delta
+    params: Params
+    statuses: set[Status]
+    loop: Any
+    cond: Tensor
+
+
+@dataclass
+class _Roll:
+    """A While under construction."""
+
+    interp: Interpreter
+    frame: Frame
+    rounds: Rounds
+    entry: bool | Tensor
+    carried: dict[Any, Spec] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        number = next(_numbers)
+        self.next, self.status, self.value = (f"${n}{number}" for n in ("next", "status", "value"))
+
+    # ---- one round
+
+    def round(self) -> Outcome:
+        """The body, then the test for the next round."""
+        frame, interp = self.frame, self.interp
+
+        def again(_: Leaf) -> Outcome:
+            frame.locals[self.next] = self.rounds.test()
+            return interp.leaf(frame)
+
+        out = self.rounds.body()
+        for leaf in leaves(out):
+            if leaf.status is Status.CONTINUE:
+                leaf.status = Status.NORMAL
+        return interp.resume(frame, out, again)
+
+    def merged(self, out: Outcome) -> tuple[dict[str, Any], set[Status]]:
+        """All ends of a round as one: the locals, and how the loop may be left."""
+        interp = self.interp
+        statuses = {leaf.status for leaf in leaves(out)} - {Status.DEAD}
+        if Status.RAISE in statuses:
+            raise interp.error(
+                GraphTypeError,
+                "An exception that depends on a tensor leaves a loop on tensors",
+                "DP306",
+                "it is caught outside of the loop",
+                fix="catch it inside of the loop, or leave the loop with break and a flag",
+            )
+        for leaf in leaves(out):
+            if leaf.status is Status.DEAD:
+                continue
+            gone = leaf.status is Status.RETURN
+            names = {name: Dead(v) if gone else v for name, v in leaf.locals.items()}
+            if leaf.status is not Status.NORMAL:
+                names[self.next] = False
+            names[self.status] = leaf.status.value
+            names[self.value] = leaf.value if gone else Dead()
+            leaf.locals, leaf.status, leaf.value = names, Status.NORMAL, None
+        if not interp.is_joinable(out):
+            raise interp.error(
+                GraphTypeError,
+                "Branches leave a list, dict or set with different items",
+                "DP305",
+                "in a loop whose number of rounds is known at run time",
+                fix="use a Tensor",
+            )
+        end = interp.fold(self.frame, out)
+        names = dict(end.locals)
+        if end.status is Status.DEAD:
+            names[self.next] = False
+        return names, statuses
+
+    def trip(self) -> _Trip:
+        """Stages a round with the values carried so far as parameters of the While."""
+        interp, frame, builder = self.interp, self.frame, self.interp.builder
+        names = frame.locals
+        init: list[Tensor] = []
+        for key, spec in self.carried.items():
+            value = self.entry_value(key)
+            absent = is_absent(value)
+            init += zeros(interp, spec) if absent else take_apart(interp, spec, value)
+        loop, params, _, region = builder.loop(init)
+        mark, before = interp.journal.mark(), builder.params()
+        depth = len(interp.frames)
+        frame.locals = dict(names)
+        try:
+            with builder.inside(region):
+                rest = iter(params)
+                for key, spec in self.carried.items():
+                    is_new = is_absent(self.entry_value(key))
+                    value = build(spec, rest)
+                    if not is_new:
+                        self.put(key, value)
+                with interp.knowing(params[0], True):
+                    made, statuses = self.merged(self.guarded_round())
+        finally:
+            del interp.frames[depth:]
+            changed = builder.undo_params(before)
+            delta = interp.cut(mark, frame, names)
+            frame.locals = names
+        return _Trip(made, delta, changed, statuses, (loop, region), params[0])
+
+    def guarded_round(self) -> Outcome:
+        """A round; where it may not be reached, what it raises is raised at run time."""
+        if isinstance(self.entry, bool):
+            try:
+                return self.round()
+            except DeadPath:
+                return self.interp.leaf(self.frame, Status.DEAD)
+        return self.interp.guarded(self.frame, self.round)
+
+    # ---- places of carried values
+
+    def entry_value(self, key: Any) -> Any:
+        """The value before the loop."""
+        kind, which = key
+        if kind == "local":
+            return self.frame.locals.get(which, Dead())
+        if kind == "place":
+            return self.interp.journal.present(which)
+        return self.interp.builder.params()[which][1 if kind == "param" else 2]
+
+    def put(self, key: Any, value: Any) -> None:
+        """Gives a carried name, place or parameter a value."""
+        kind, which = key
+        if kind == "local":
+            self.frame.locals[which] = value
+        elif kind == "place":
+            self.interp.journal.write(which, value)
+        else:
+            builder = self.interp.builder
+            parameter, now, grad = builder.params()[which]
+            now, grad = (value, grad) if kind == "param" else (now, value)
+            builder.set_params({which: (parameter, now, grad)})
+
+    def ends(self, trip: _Trip) -> dict[Any, Any]:
+        """Everything that a round may have changed, with its value at the end."""
+        ends: dict[Any, Any] = {}
+        places = {key[1].slot: key[1] for key in self.carried if key[0] == "place"}
+        for name, value in trip.names.items():
+            ends["local", name] = value
+        for slot, (place, value) in trip.delta.items():
+            ends["place", places.get(slot, place)] = value
+        for which, (_, value, grad) in trip.params.items():
+            ends["param", which] = value
+            ends["grad", which] = grad
+        return ends
+
+    # ---- the whole
+
+    def run(self) -> Outcome:
+        """Stages rounds until all that changes is carried; then the While."""
+        frame = self.frame
+        entry = self.entry
+        first = self.interp.builder.constant(True, bool) if entry is True else entry
+        frame.locals[self.next] = Scalar(first, bool)
+        frame.locals[self.status] = 0
+        self.carried["local", self.next] = ("number", bool)
+        for _ in range(_MOST_TRIPS):
+            trip = self.trip()
+            ends = self.ends(trip)
+            if not self.learn(ends):
+                return self.close(trip, ends)
+        raise self.interp.error(
+            GraphTypeError, "The values of a loop do not settle", "DP311", "in this loop"
+        )
+
+    def learn(self, ends: dict[Any, Any]) -> bool:
+        """Adds what a round changed to what is carried; whether there was anything new."""
+        news = False
+        for key, end in ends.items():
+            value = self.entry_value(key)
+            known = self.carried.get(key)
+            if known is None and (is_same(value, end) or isinstance(end, Dead)):
+                continue
+            if isinstance(end, Dead):
+                continue
+            try:
+                spec = spec_of(value, end)
+            except ChangesType as change:
+                change.args = (*change.args, key)
+                raise
+            if known is not None and known != spec and known == ("number", float):
+                spec = known
+            news |= known != spec
+            self.carried[key] = spec
+        return news
+
+    def close(self, trip: _Trip, ends: dict[Any, Any]) -> Outcome:
+        """Emits the While and gives everything carried its value after it."""
+        interp, builder = self.interp, self.interp.builder
+        entries = {key: self.entry_value(key) for key in self.carried}
+        loop, region = trip.loop
+        following: list[Tensor] = []
+        with builder.inside(region):
+            for key, spec in self.carried.items():
+                end = ends.get(key, entries[key])
+                if isinstance(end, Dead):
+                    following += zeros(interp, spec)
+                else:
+                    following += take_apart(interp, spec, end)
+        outs = iter(builder.close_loop(loop, trip.cond, following))
+        for key, spec in self.carried.items():
+            value = build(spec, outs)
+            before = entries[key]
+            own = key[1] == self.value
+            if is_absent(before) and isinstance(self.entry, Tensor) and not own:
+                value = Choice(self.entry, value, before)
+            self.put(key, value)
+        return self.leave(trip.statuses)
+
+    def leave(self, statuses: set[Status]) -> Outcome:
+        """The ends of the loop: after the last test, a break, or a return."""
+        frame = self.frame
+        frame.locals.pop(self.next)
+        status = frame.locals.pop(self.status)
+        value = frame.locals.pop(self.value, None)
+        found = set(statuses)
+        if self.rounds.is_endless:
+            found.discard(Status.NORMAL)
+        else:
+            found.add(Status.NORMAL)
+        if not self.rounds.has_else and Status.RETURN not in found:
+            return self.interp.leaf(frame)
+        return self.interp.spread(frame, sorted(found, key=lambda s: s.value), status, value)
+
+
+def roll(
+    interp: Interpreter, frame: Frame, rounds: Rounds, entry: bool | Tensor, is_peeled: bool = False
+) -> Outcome:
+    """``while entry: body; entry = test()`` as a While. If a value has another type after the first
+    round than before it, that round is staged on its own first."""
+    names = dict(frame.locals)
+    try:
+        return _Roll(interp, frame, rounds, entry).run()
+    except ChangesType as change:
+        frame.locals = names
+        if is_peeled:
+            raise _unsettled(interp, change) from None
+
+    def first() -> Outcome:
+        out = rounds.body()
+        for leaf in leaves(out):
+            if leaf.status is Status.CONTINUE:
+                leaf.status = Status.NORMAL
+        return interp.resume(frame, out, lambda _: again())
+
+    def again() -> Outcome:
+        truth = interp.condition_of(rounds.test())
+        if truth is False:
+            return interp.leaf(frame)
+        return roll(interp, frame, rounds, truth, is_peeled=True)
+
+    if entry is True:
+        return first()
+    return interp.fork(frame, entry, first, lambda: interp.leaf(frame))
+
+
+def _unsettled(interp: Interpreter, change: ChangesType) -> GraphTypeError:
+    text, key = change.args
+    name = key[1] if key[0] == "local" else str(key[1])
+    error = interp.error(
+        GraphTypeError,
+        f"Loop changes the type of '{name}'",
+        "DP311",
+        text,
+        why="the number of rounds is known at run time only, so a value keeps its type",
+        fix="cast or shape it before the loop as it is after a round",
+    )
+    assert isinstance(error, GraphTypeError)
+    return error

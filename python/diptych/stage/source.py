@@ -1,0 +1,161 @@
+"""From a function object to its syntax tree.
+
+A file is read through linecache and parsed once; functions are found by first line, name and, for
+lambdas, column. CPython's own code object tells which names are local, shared or free.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Source", "code_for", "find"]
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function's tree.
+
+    Attributes:
+        node: the definition.
+        body: its statements; of a lambda one return.
+        filename: the file, as linecache knows it.
+        global_names: names declared global.
+    """
+
+    node: FunctionNode
+    body: list[ast.stmt]
+    filename: str
+    global_names: frozenset[str]
+
+
+class _File:
+    """The functions of one file by first line."""
+
+    def __init__(self, filename: str, lines: list[str]) -> None:
+        self.lines = lines
+        self.by_line: dict[int, list[FunctionNode]] = {}
+        for node in ast.walk(ast.parse("".join(lines), filename)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                self.by_line.setdefault(_first_line(node), []).append(node)
+
+
+_files: dict[str, _File] = {}
+_found: dict[types.CodeType, Source | None] = {}
+
+
+def _first_line(node: FunctionNode) -> int:
+    """What ``co_firstlineno`` says: the line of the first decorator, if there is one."""
+    decorators = getattr(node, "decorator_list", None)
+    return decorators[0].lineno if decorators else node.lineno
+
+
+def _file(filename: str) -> _File | None:
+    lines = linecache.getlines(filename)
+    if not lines:
+        return None
+    known = _files.get(filename)
+    if known is None or known.lines != lines:
+        try:
+            known = _files[filename] = _File(filename, lines)
+        except SyntaxError:
+            return None
+    return known
+
+
+def _covers(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether the code's instructions come from the lambda's body."""
+    body = node.body
+    start, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    for line, end_line, column, end_column in code.co_positions():
+        if line is None or column is None or (line, column, end_column) == (node.lineno, 0, 0):
+            continue
+        if start <= (line, column) and (end_line, end_column) <= end:
+            return True
+    return False
+
+
+def _same_function(node: FunctionNode, code: types.CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        return code.co_name == "<lambda>" and _covers(node, code)
+    return code.co_name == node.name
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _codes(const)
+
+
+def code_for(parent: types.CodeType, node: FunctionNode | ast.ClassDef) -> types.CodeType:
+    """The code object that CPython made for a definition inside ``parent``."""
+    line = _first_line(node)
+    matches = [
+        code
+        for code in _codes(parent)
+        if code.co_firstlineno == line
+        and (
+            code.co_name == node.name
+            if isinstance(node, ast.ClassDef)
+            else _same_function(node, code)
+        )
+    ]
+    return min(matches, key=lambda code: len(list(_codes(code))))
+
+
+def _is_stale(source: Source, code: types.CodeType) -> bool:
+    """Whether the file has changed since the function was made: what its text compiles to is not
+    what runs. Functions with assert are not judged, test runners rewrite them."""
+    if any(isinstance(n, ast.Assert) for n in ast.walk(source.node)):
+        return False
+    text = "".join(_files[source.filename].lines)
+    module = compile(text, source.filename, "exec", dont_inherit=True)
+    same = [
+        c.co_code
+        for c in _codes(module)
+        if c.co_name == code.co_name and c.co_firstlineno == code.co_firstlineno
+    ]
+    return bool(same) and code.co_code not in same
+
+
+def _global_names(node: FunctionNode) -> frozenset[str]:
+    if isinstance(node, ast.Lambda):
+        return frozenset()
+    names = (n.names for n in ast.walk(node) if isinstance(n, ast.Global))
+    return frozenset(name for group in names for name in group)
+
+
+def _search(code: types.CodeType) -> Source | None:
+    file = _file(code.co_filename)
+    if file is None:
+        return None
+    for node in file.by_line.get(code.co_firstlineno, ()):
+        if not _same_function(node, code):
+            continue
+        body = node.body
+        if isinstance(node, ast.Lambda):
+            body = [ast.copy_location(ast.Return(node.body), node.body)]
+        source = Source(node, body, code.co_filename, _global_names(node))
+        if _is_stale(source, code):
+            warnings.warn(
+                f"source of {code.co_qualname} changed after import; it is called as Python "
+                "instead of being staged",
+                stacklevel=2,
+            )
+            return None
+        return source
+    return None
+
+
+def find(code: types.CodeType) -> Source | None:
+    """The source of a code object; None: there is none (C, exec, a shell, an edited file)."""
+    if code not in _found:
+        _found[code] = _search(code)
+    return _found[code]
