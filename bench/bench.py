@@ -1,7 +1,7 @@
 """One workload, one JSON line: how long a whole training step takes.
 
 python bench/bench.py WORK [MODE] [--dtype f32|bf16] [--steps N]
-WORK: resnet50 gpt lstm dense mlp dynamic chain dispatch     MODE: eager
+WORK: resnet50 gpt lstm dense mlp dynamic chain dispatch     MODE: eager compile
 
 A step is forward, loss, backward, optimiser, and the loss read as a number; ms_per_step is the
 median. The keys are those of the peers' scripts, so that lines compare directly.
@@ -11,6 +11,7 @@ import argparse
 import json
 import resource
 import time
+import timeit
 
 t0 = time.perf_counter()
 import diptych as ms  # noqa: E402
@@ -20,18 +21,13 @@ import_s = time.perf_counter() - t0
 import workloads  # noqa: E402
 
 
-def time_dispatch(n: int = 200_000) -> float:
-    """ns of one x + y on 16 floats, best of five."""
-    x, y = ms.ops.ones((16,)), ms.ops.ones((16,))
-    for _ in range(1000):
-        x + y
-    best = float("inf")
-    for _ in range(5):
-        t = time.perf_counter()
-        for _ in range(n // 5):
-            x + y
-        best = min(best, (time.perf_counter() - t) / (n // 5))
-    return best * 1e9
+def time_dispatch(mode: str, n: int = 40_000) -> float:
+    """ns of one x + y on 16 floats, or of a call of a compiled function that does it; best of
+    five."""
+    names = {"x": ms.ops.ones((16,)), "y": ms.ops.ones((16,)), "add": ms.jit(lambda x, y: x + y)}
+    statement = "x + y" if mode == "eager" else "add(x, y)"
+    timeit.timeit(statement, globals=names, number=1000)
+    return min(timeit.repeat(statement, globals=names, number=n, repeat=5)) / n * 1e9
 
 
 def report(args: argparse.Namespace, step, items: int) -> None:
@@ -61,22 +57,23 @@ def report(args: argparse.Namespace, step, items: int) -> None:
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("work", choices=[*workloads.TRAINED, "chain", "dispatch"])
-    p.add_argument("mode", nargs="?", default="eager", choices=["eager"])
+    p.add_argument("mode", nargs="?", default="eager", choices=["eager", "compile"])
     p.add_argument("--dtype", default="f32", choices=["f32", "bf16"])
     p.add_argument("--steps", type=int, default=10)
     args = p.parse_args()
     ms.set_seed(0)
     if args.work == "dispatch":
         print(json.dumps({"peer": "diptych", "work": "dispatch", "mode": args.mode,
-                          "ns_per_op": round(time_dispatch()), "import_s": round(import_s, 2)}))
+                          "ns_per_op": round(time_dispatch(args.mode)), "import_s": round(import_s, 2)}))
         return
     if args.work == "chain":
         if args.dtype != "f32":
             p.error("chain runs in f32")
         x, y = ms.ops.randn((2048, 2048)), ms.ops.randn((2048, 2048))
-        report(args, lambda: workloads.chain(x, y), 2048 * 2048)
+        chain = workloads.chain if args.mode == "eager" else ms.jit(workloads.chain)
+        report(args, lambda: chain(x, y), 2048 * 2048)
         return
-    step, items = workloads.trainer(args.work, args.dtype)
+    step, items = workloads.trainer(args.work, args.dtype, args.mode)
     report(args, step, items)
 
 

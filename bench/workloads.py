@@ -152,8 +152,9 @@ _OPTIMISERS = {
 }
 
 
-def trainer(work: str, dtype: str) -> tuple[Callable[[], float], int]:
-    """(a function that runs one training step and gives the loss, items a step)."""
+def trainer(work: str, dtype: str, mode: str) -> tuple[Callable[[], float], int]:
+    """(a function that runs one training step and gives the loss, items a step). ``mode``: "eager",
+    or "compile": the whole step, optimiser included, is one graph."""
     net, x, y, name, items = TRAINED[work]()
     net.set_train()
     optimizer = _OPTIMISERS[name](net.trainable_params())
@@ -162,14 +163,16 @@ def trainer(work: str, dtype: str) -> tuple[Callable[[], float], int]:
     if dtype == "bf16":
         net.to_float(ms.bfloat16)
 
-    def step(x: ms.Tensor = x) -> float:
+    def step(x: ms.Tensor) -> ms.Tensor:
         out = net(x)
         loss = loss_fn(out.reshape(-1, out.shape[-1]).astype(ms.float32), labels)
         loss.backward()
         optimizer.step()
-        return float(loss)
+        return loss
 
+    if mode == "compile":
+        step = ms.jit(step)
     if work == "dynamic":
         negative = -x
-        return (lambda: step(x) + step(negative)), items
-    return step, items
+        return (lambda: float(step(x)) + float(step(negative))), items
+    return (lambda: float(step(x))), items
