@@ -20,3 +20,13 @@ def test_examples(name: str) -> None:
     ms.set_seed(1)
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
+
+
+def test_every_layer_has_an_example() -> None:
+    bare = []
+    for name in MODULES:
+        module = importlib.import_module(name)
+        if name.startswith("diptych.nn.") and not name.endswith(("dynamic_lr", "_schedule")):
+            public = [vars(module).get(n) for n in getattr(module, "__all__", ())]
+            bare += [c for c in public if isinstance(c, type) and ">>>" not in (c.__doc__ or "")]
+    assert not bare
