@@ -165,6 +165,22 @@ def test_take_skip_repeat():
             data.repeat(0)
 
 
+def test_without_end():
+    for data in both_ways(5):
+        endless = data.repeat()
+        assert len(endless) == 5 and len(endless.take(7)) == 7 and len(endless.batch(2)) == 3
+        assert len(numbers(endless.shuffle(100).take(20))) == 20
+        other = ds.NumpySlicesDataset(list(range(7)), "y", shuffle=False)
+        both = endless.zip(other)
+        assert len(both) == 7 and numbers(both) == [0, 1, 2, 3, 4, 0, 1]
+        assert len(numbers(endless.batch(3).take(4))) == 4
+        with pytest.raises(ValueError, match="repeats without end"):
+            len(endless.filter(lambda x: True))
+        with pytest.raises(ValueError, match="repeats without end"):
+            endless.split([0.5, 0.5])
+        assert numbers(data.filter(lambda x: False).repeat()) == []
+
+
 @pytest.mark.parametrize("size", [3, 10, 2000])
 def test_shuffle_is_a_permutation_and_the_same_both_ways(size):
     orders = [numbers(data.shuffle(size)) for data in both_ways(1500)]

@@ -101,6 +101,15 @@ class Dataset:
         """The rows of an epoch, when that is known without reading them."""
         return self._inputs[0]._count()
 
+    def _endless(self) -> bool:
+        """Whether an epoch never ends; _count is that of one pass then."""
+        return any(node._endless() for node in self._inputs)
+
+    def _workers(self) -> int:
+        """The most workers that a node from here on asks for: a batch of blocks uses them."""
+        own = getattr(self, "_num_workers", 1)
+        return max([own, *(node._workers() for node in self._inputs)])
+
     # ---- rows
 
     def _rows(self, run: Run) -> Iterator[Row]:
@@ -168,10 +177,13 @@ class Dataset:
         return list(self._columns)
 
     def get_dataset_size(self) -> int:
-        """How many rows (batches, after batch) an epoch has; reads them all if it must."""
+        """How many rows (batches, after batch) an epoch has; reads them all if it must. What
+        repeats without end has the size of one pass."""
         count = self._count()
         if count is not None:
             return count
+        if self._endless():
+            raise ValueError("get_dataset_size: the dataset repeats without end")
         return sum(1 for _ in self._rows(Run(0, 0)))
 
     def get_batch_size(self) -> int:
@@ -252,7 +264,8 @@ class Dataset:
             input_columns: names; the first column by default.
             output_columns: names of the results; those of the inputs by default. With another
                 number of them the results come first and the other columns follow.
-            num_parallel_workers: how many; config.get_num_parallelworker_number() by default.
+            num_parallel_workers: how many; config.get_num_parallel_workers() by default. Of
+                transforms that run on whole batches each worker makes some of the batches.
             python_multiprocessing: spawned processes instead of threads.
 
         An error keeps its class and its traceback and gets a note with the operation and the row.

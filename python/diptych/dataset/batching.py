@@ -192,9 +192,10 @@ class BatchDataset(Dataset):
         by_block = self._plain() and self._inputs[0]._can_fetch()
         tasks = self._block_tasks(run) if by_block else self._row_tasks(run)
         work = self._fetch_task if by_block else self._work
-        if self._num_workers > 1 or self._processes:
+        num = self._workers() if by_block else self._num_workers
+        if num > 1 or self._processes:
             if self._pool is None:
-                self._pool = Pool("batch", work, self._num_workers, self._processes)
+                self._pool = Pool("batch", work, num, self._processes)
             made = self._pool.map(tasks)
         else:
             made = map(work, tasks)

@@ -8,6 +8,7 @@ at once as for one.
 
 from __future__ import annotations
 
+import functools
 import threading
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,15 @@ def _mix(x: np.ndarray) -> np.ndarray:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+@functools.lru_cache(256)
+def _start_key(start: tuple[int, ...]) -> np.ndarray:
+    """One key (1,) for some numbers."""
+    key = np.zeros(1, np.uint64)
+    for part in start:
+        key = _mix(key + np.uint64(part) + _GOLDEN)
+    return key
 
 
 def row_number(serial: int) -> int:
@@ -54,24 +64,22 @@ class Run:
         """The generator of the node at this place of the pipeline."""
         return np.random.default_rng([self.seed, self.epoch, place, *self.path])
 
-    def draws(self, place: int, serials: np.ndarray) -> Draws:
-        """Random numbers for rows, at this place of the pipeline."""
-        start = np.array([self.seed, self.epoch, place], np.uint64)
-        key = np.zeros(1, np.uint64)
-        for part in start:
-            key = _mix(key + part + _GOLDEN)
-        return Draws(_mix(key + np.asarray(serials).astype(np.uint64) * _GOLDEN))
+    def draws(self, place: int, numbers: np.ndarray | int) -> Draws:
+        """Random numbers for rows (or one), at this place of the pipeline."""
+        return Draws((self.seed, self.epoch, place), numbers)
 
 
 class Draws:
-    """Streams of random numbers, one for each of n rows, drawn from in step."""
+    """Streams of random numbers, one for each of n rows, drawn from in step. Most rows need none,
+    so keys are made at the first draw."""
 
-    def __init__(self, keys: np.ndarray) -> None:
-        self._keys = keys
+    def __init__(self, start: tuple[int, ...], numbers: np.ndarray | int) -> None:
+        self._start, self._numbers = start, numbers
+        self._keys: np.ndarray | None = None
         self._count = 0
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return 1 if isinstance(self._numbers, int) else len(self._numbers)
 
     @property
     def place(self) -> int:
@@ -84,6 +92,9 @@ class Draws:
 
     def bits(self) -> np.ndarray:
         """64 random bits a row."""
+        if self._keys is None:
+            numbers = np.atleast_1d(np.asarray(self._numbers)).astype(np.uint64)
+            self._keys = _mix(_start_key(self._start) + numbers * _GOLDEN)
         self._count += 1
         return _mix(self._keys + np.uint64(self._count * 0xD1342543DE82EF95 % 2**64))
 
@@ -127,7 +138,7 @@ def current() -> Draws:
         seed = get_seed()
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
-        draws = _local.draws = Run(seed, 0).draws(0, np.zeros(1))
+        draws = _local.draws = Run(seed, 0).draws(0, 0)
     return draws
 
 

@@ -32,7 +32,7 @@ class RowMap:
 
     def __call__(self, task: tuple[Run, int, list[Row]]) -> list[tuple[Any, ...]]:
         run, place, rows = task
-        return [self.apply(run.draws(place, np.array([n])), n, row) for n, row in rows]
+        return [self.apply(run.draws(place, n), n, row) for n, row in rows]
 
     def apply(self, stream: draws.Draws, number: int, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operations on one row's inputs."""
@@ -133,7 +133,7 @@ class MapDataset(Dataset):
         if self._num_workers == 1 and not self._processes:
             for number, row in rows:
                 inputs = tuple(row[i] for i in self._take)
-                stream = run.draws(self._place, np.array([number]))
+                stream = run.draws(self._place, number)
                 yield number, self._merge(row, _arrays(self._work.apply(stream, number, inputs)))
             return
         if self._pool is None:
@@ -158,6 +158,8 @@ class MapDataset(Dataset):
 def _arrays(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Plain numbers and lists as arrays; images of Pillow stay as they are."""
     return tuple(
-        value if hasattr(value, "dtype") or hasattr(value, "getbands") else np.asarray(value)
+        value
+        if isinstance(value, np.ndarray | np.generic) or hasattr(value, "getbands")
+        else np.asarray(value)
         for value in row
     )

@@ -52,7 +52,7 @@ class ShuffleDataset(_Reorder):
     def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         order, rng = self._inputs[0]._order(run), run.rng(self._place)
         count = self._count()
-        if count is not None and 0 < count <= self._buffer:
+        if count is not None and 0 < count <= self._buffer and not self._endless():
             parts = list(order)
             places = rng.permutation(count)
             yield tuple(np.concatenate(part)[places] for part in zip(*parts, strict=True))
@@ -102,10 +102,8 @@ class RepeatDataset(_Reorder):
             return count
         return None if count is None else count * self._times
 
-    def get_dataset_size(self) -> int:
-        """Without end: the size of one pass."""
-        size = super().get_dataset_size() if self._times != -1 else None
-        return self._inputs[0].get_dataset_size() if size is None else size
+    def _endless(self) -> bool:
+        return self._times == -1 or super()._endless()
 
     def get_repeat_count(self) -> int:
         return self._times
@@ -142,7 +140,12 @@ class TakeDataset(_Reorder):
 
     def _count(self) -> int | None:
         count = self._inputs[0]._count()
-        return count if count is None or self._stop is None else min(count, self._stop)
+        if self._stop is None or (count is None and not super()._endless()):
+            return count
+        return self._stop if super()._endless() else min(count, self._stop)
+
+    def _endless(self) -> bool:
+        return self._stop is None and super()._endless()
 
 
 class SkipDataset(_Reorder):
@@ -191,6 +194,8 @@ def _part_sizes(sizes: Sequence[int | float], n: int) -> list[int]:
 
 def split(node: Dataset, sizes: Sequence[int | float], randomize: bool) -> tuple[Dataset, ...]:
     """See Dataset.split."""
+    if node._endless():
+        raise ValueError("split: the dataset repeats without end; split it first")
     n = node.get_dataset_size()
     counts = _part_sizes(sizes, n)
     places = np.arange(n)
@@ -369,8 +374,13 @@ class ZipDataset(Dataset):
             yield rows[0][0], tuple(value for _, row in rows for value in row)
 
     def _count(self) -> int | None:
-        counts = [node._count() for node in self._inputs]
+        # Those that repeat without end do not limit the others.
+        ending = [node for node in self._inputs if not node._endless()] or self._inputs
+        counts = [node._count() for node in ending]
         return None if None in counts else min(counts)  # type: ignore[type-var]
+
+    def _endless(self) -> bool:
+        return all(node._endless() for node in self._inputs)
 
 
 class ConcatDataset(Dataset):

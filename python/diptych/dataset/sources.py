@@ -121,7 +121,7 @@ class MappableDataset(Dataset):
 
     def _stream(self, run: Run) -> Iterator[Row]:
         chosen = self._chosen(run).tolist()
-        if self._num_workers == 1:
+        if self._num_workers == 1 and not self._processes:
             rows: Iterable[Any] = map(self._reader.get, chosen)
         else:
             if self._pool is None:
@@ -285,7 +285,8 @@ class GeneratorDataset(MappableDataset):
             thread. Iterables are read by one.
         shuffle: random order; True by default for sources with ``__getitem__``. Iterables cannot.
         sampler: a Sampler or row numbers, for sources with ``__getitem__``.
-        python_multiprocessing: spawned processes instead of threads; the source is pickled to them.
+        python_multiprocessing: spawned processes instead of threads, for sources with
+            ``__getitem__``; the source is pickled to them.
         num_shards, shard_id: this process's part of the rows.
 
     The default of python_multiprocessing is False, not MindSpore's True: spawned processes start
@@ -316,7 +317,9 @@ class GeneratorDataset(MappableDataset):
         names = names_list(where, "column_names", column_names)
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not self._random:
-            self._check_iterable(source, shuffle, sampler, num_shards)
+            asked = {"shuffle": shuffle, "sampler": sampler, "num_shards": num_shards}
+            asked["python_multiprocessing"] = python_multiprocessing
+            self._check_iterable(source, asked)
         types = None
         if column_types is not None:
             types = [dtype_to_nptype(t) for t in column_types]
@@ -332,17 +335,13 @@ class GeneratorDataset(MappableDataset):
         super().__init__(names, chooser, worker_number(where, num_parallel_workers))
 
     @staticmethod
-    def _check_iterable(source: Any, shuffle: Any, sampler: Any, num_shards: Any) -> None:
+    def _check_iterable(source: Any, asked: dict[str, Any]) -> None:
         if not callable(source) and not hasattr(source, "__iter__"):
             raise TypeError(
                 f"GeneratorDataset: 'source' is of type {type(source).__name__}; it must have "
                 "__getitem__ and __len__, or be iterable or a function that returns an iterable"
             )
-        for name, value in {
-            "shuffle": shuffle,
-            "sampler": sampler,
-            "num_shards": num_shards,
-        }.items():
+        for name, value in asked.items():
             if value:
                 raise ValueError(
                     f"GeneratorDataset: '{name}' needs a source with __getitem__ and __len__; "
