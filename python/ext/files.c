@@ -50,7 +50,7 @@ static PyObject *load_safetensors(PyObject *module, PyObject *arg) {
     return dict;
 }
 
-/* One item of the dict; the tensor is borrowed. */
+/* One item of the dict; the tensor is a reference, the name lives as long as the dict. */
 static bool take_item(PyObject *name, PyObject *value, NamedTensor *item) {
     if (!IS_TENSOR(value)) {
         PyErr_Format(PyExc_TypeError, "save: '%S' is of type %s; it must be a Tensor", name,
@@ -58,23 +58,34 @@ static bool take_item(PyObject *name, PyObject *value, NamedTensor *item) {
         return false;
     }
     item->name = PyUnicode_AsUTF8(name); /* TypeError when it is no str */
-    item->tensor = TENSOR(value)->t;
-    return item->name != NULL;
+    if (!item->name) return false;
+    item->tensor = tensor_ref(TENSOR(value)->t);
+    return true;
 }
 
-/* save_safetensors(path, {name: Tensor}): written beside, then renamed. */
+/* save_safetensors(path, {name: Tensor}, metadata=None): written beside, then renamed. The dict
+ * must be the caller's own: others run meanwhile. */
 static PyObject *save_safetensors(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *path, *dict, *name, *value;
-    if (!PyArg_ParseTuple(args, "O&O!", PyUnicode_FSConverter, &path, &PyDict_Type, &dict))
+    const char *metadata = NULL;
+    if (!PyArg_ParseTuple(args, "O&O!|z", PyUnicode_FSConverter, &path, &PyDict_Type, &dict,
+                          &metadata))
         return NULL;
     NamedTensor *items = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *items);
     bool good = items != NULL;
     Py_ssize_t at = 0, n = 0;
-    while (good && PyDict_Next(dict, &at, &name, &value))
-        good = take_item(name, value, &items[n++]);
+    while (good && PyDict_Next(dict, &at, &name, &value)) {
+        good = take_item(name, value, &items[n]);
+        n += good;
+    }
     Status status = OK;
-    if (good) status = safetensors_save(PyBytes_AS_STRING(path), n, items);
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = safetensors_save(PyBytes_AS_STRING(path), n, items, metadata);
+        Py_END_ALLOW_THREADS;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) tensor_unref(items[i].tensor);
     PyMem_Free(items);
     Py_DECREF(path);
     if (status != OK) return raise_status(status);

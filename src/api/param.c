@@ -56,7 +56,7 @@ dip_Status dip_params_save(const char *path, int n, dip_Param *const *params) {
     NamedTensor *items = calloc((size_t)n + 1, sizeof *items);
     if (!items) return FAIL(NOMEM, "params_save: no memory for %d names", n);
     for (int i = 0; i < n; i++) items[i] = (NamedTensor){params[i]->name, params[i]->value};
-    Status status = safetensors_save(path, n, items);
+    Status status = safetensors_save(path, n, items, NULL);
     free(items);
     return status;
 }
@@ -154,7 +154,7 @@ dip_Status dip_optimizer_save(const dip_Optimizer *o, const char *path) {
         items[i] = (NamedTensor){names[i], o->states[i]};
     }
     if (status == OK && o->step >= 0) items[n] = (NamedTensor){"step", o->numbers[o->step]};
-    if (status == OK) status = safetensors_save(path, n + (o->step >= 0), items);
+    if (status == OK) status = safetensors_save(path, n + (o->step >= 0), items, NULL);
     free(items);
     free(names);
     return status;

@@ -22,7 +22,7 @@ dip_Status dip_save(const char *path, int64_t n, const char *const *names,
         if (!tensors[i]) s = FAIL(VALUE, "save: tensor %lld is NULL", (long long)i);
         items[i] = (NamedTensor){names[i], tensors[i]};
     }
-    if (s == OK) s = safetensors_save(path, n, items);
+    if (s == OK) s = safetensors_save(path, n, items, NULL);
     free(items);
     return s;
 }

@@ -323,11 +323,28 @@ static Status check_names(Entry *entries, int64_t n) {
     return OK;
 }
 
-static Status make_header(Entry *entries, int64_t n, Text *t) {
+/* What is written besides the tensors must be JSON itself. */
+static Status check_metadata(const char *metadata) {
+    char *text = strdup(metadata);
+    if (!text) return FAIL(NOMEM, "save: no memory");
+    Json j = json_over(text, strlen(text));
+    bool good = json_skip(&j) && json_at_end(&j);
+    free(text);
+    return good ? OK : FAIL(VALUE, "save: the metadata are no JSON: %.200s", metadata);
+}
+
+static Status make_header(Entry *entries, int64_t n, const char *metadata, Text *t) {
     int64_t at = 0;
     TRY(check_names(entries, n));
     sort_entries(entries, n, by_width);
     text_add(t, "\0\0\0\0\0\0\0\0{", PREFIX + 1);
+    if (metadata) {
+        TRY(check_metadata(metadata));
+        text_quoted(t, "__metadata__");
+        text_add(t, ":", 1);
+        text_add(t, metadata, strlen(metadata));
+        if (n) text_add(t, ",", 1);
+    }
     for (int64_t i = 0; i < n; i++) {
         Entry *e = &entries[i];
         e->begin = at;
@@ -365,7 +382,6 @@ static Status write_all(FileWriter *f, const Text *header, const Entry *entries,
 static Status save_entries(const char *path, Entry *entries, int64_t n, const NamedTensor *items,
                            Text *header) {
     FileWriter f;
-    TRY(make_header(entries, n, header));
     TRY(file_create("save", path, &f));
     Status s = write_all(&f, header, entries, n, items);
     file_abandon(&f);
@@ -373,13 +389,15 @@ static Status save_entries(const char *path, Entry *entries, int64_t n, const Na
     return OK;
 }
 
-Status safetensors_save(const char *path, int64_t n, const NamedTensor *items) {
+Status safetensors_save(const char *path, int64_t n, const NamedTensor *items,
+                        const char *metadata) {
     Entry *entries = calloc((size_t)n + 1, sizeof *entries);
     if (!entries) return FAIL(NOMEM, "save: no memory for %lld tensors", (long long)n);
     Text header = {0};
     for (int64_t i = 0; i < n; i++)
         entries[i] = (Entry){.name = items[i].name, .type = items[i].tensor->type, .order = i};
-    Status s = save_entries(path, entries, n, items, &header);
+    Status s = make_header(entries, n, metadata, &header);
+    if (s == OK) s = save_entries(path, entries, n, items, &header);
     free(header.data);
     free(entries);
     TRY(s);

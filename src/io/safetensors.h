@@ -19,7 +19,9 @@ struct dip_Archive {
 };
 typedef struct dip_Archive Archive;
 
-Status safetensors_save(const char *path, int64_t n, const NamedTensor *items);
+/* metadata: a JSON object of strings for the entry "__metadata__", or NULL. */
+Status safetensors_save(const char *path, int64_t n, const NamedTensor *items,
+                        const char *metadata);
 Status safetensors_load(const char *path, Archive **out);
 void archive_free(Archive *a);
 
