@@ -11,6 +11,7 @@ from .embedding import *  # noqa: F403
 from .image import *  # noqa: F403
 from .learning_rate_schedule import *  # noqa: F403
 from .loss import *  # noqa: F403
+from .loss_scale import *  # noqa: F403
 from .norm import *  # noqa: F403
 from .optim import *  # noqa: F403
 from .padding import *  # noqa: F403
@@ -18,6 +19,7 @@ from .pool import *  # noqa: F403
 from .rnn import *  # noqa: F403
 from .similarity import *  # noqa: F403
 from .transformer import *  # noqa: F403
+from .wrap import *  # noqa: F403
 
 __all__ = ["Cell"]
 for _part in (
@@ -31,6 +33,7 @@ for _part in (
     "image",
     "learning_rate_schedule",
     "loss",
+    "loss_scale",
     "norm",
     "optim",
     "padding",
@@ -38,5 +41,6 @@ for _part in (
     "rnn",
     "similarity",
     "transformer",
+    "wrap",
 ):
     __all__ += globals()[_part].__all__
