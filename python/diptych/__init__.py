@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import _core
 from .common import describe as _describe
 from .common import methods as _methods
@@ -45,6 +48,30 @@ from .runtime import (
     set_rng_state,
     set_seed,
 )
+
+if TYPE_CHECKING:
+    from . import train
+    from .train import Model, amp
+    from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
+
+# Loaded at first use: training needs NumPy, whose import takes longer than all of the above.
+_LATER = {
+    "Model": ".train",
+    "amp": ".train",
+    "async_ckpt_thread_status": ".train",
+    "load_checkpoint": ".train",
+    "load_param_into_net": ".train",
+    "save_checkpoint": ".train",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "train":
+        return importlib.import_module(".train", __name__)
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module 'diptych' has no attribute '{name}'")
+
 
 _no_grad = no_grad
 

@@ -1,0 +1,209 @@
+"""Mixed precision: layers that compute in 16 bits over float32 weights, and scaled losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import nn, ops
+from .._core import Tensor
+from ..common.parameter import Parameter
+from ..nn.bounds import bounded, counted
+from ..nn.cell import Cell
+from ..nn.loss_scale import TrainOneStepWithLossScaleCell
+from ..nn.wrap import TrainOneStepCell, WithLossCell, check_cell
+from .loss_scale_manager import LossScaleManager
+
+__all__ = [
+    "DynamicLossScaler",
+    "LossScaler",
+    "StaticLossScaler",
+    "all_finite",
+    "auto_mixed_precision",
+    "build_train_network",
+]
+
+_LEVELS = ("O0", "O1", "O2", "O3", "auto")
+
+
+def _wide_layers() -> tuple[type, ...]:
+    """Layers whose sums need 32 bits."""
+    names = (
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "BatchNorm3d",
+        "LayerNorm",
+        "GroupNorm",
+        "RMSNorm",
+        "InstanceNorm1d",
+        "InstanceNorm2d",
+        "InstanceNorm3d",
+        "SyncBatchNorm",
+    )
+    return tuple(getattr(nn, name) for name in names if hasattr(nn, name))
+
+
+def _narrow_layers() -> tuple[type, ...]:
+    """Layers whose time goes into products."""
+    names = (
+        "Dense",
+        "Conv1d",
+        "Conv2d",
+        "Conv3d",
+        "Conv1dTranspose",
+        "Conv2dTranspose",
+        "Conv3dTranspose",
+        "MultiheadAttention",
+    )
+    return tuple(getattr(nn, name) for name in names if hasattr(nn, name))
+
+
+class _OutputTo32(Cell):
+    """A network whose float results are float32."""
+
+    def __init__(self, network: Cell) -> None:
+        super().__init__(auto_prefix=False)
+        self._backbone = network
+
+    def construct(self, *inputs: Any, **kwargs: Any) -> Any:
+        return _widened(self._backbone(*inputs, **kwargs))
+
+
+def _widened(out: Any) -> Any:
+    if isinstance(out, Tensor):
+        is_narrow = out.dtype.is_floating_point and out.dtype.itemsize < 4
+        return out.astype(ops.float32) if is_narrow else out
+    return type(out)(map(_widened, out)) if type(out) in (tuple, list) else out
+
+
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "float16") -> Cell:
+    """The network with layers set to compute in ``dtype``; weights stay as they are, results are
+    float32.
+
+    "O0": nothing changes. "O1" and "auto": dense layers, convolutions and attention compute in
+    dtype. "O2": everything but norms. "O3": everything.
+
+    >>> import diptych as ms
+    >>> net = ms.amp.auto_mixed_precision(ms.nn.Dense(2, 3), "O2", "bfloat16")
+    >>> net(ms.ops.ones((1, 2))).dtype
+    Float32
+    """
+    check_cell("auto_mixed_precision", "network", network)
+    if amp_level not in _LEVELS:
+        raise ValueError(f"amp_level is {amp_level!r}; it must be one of {', '.join(_LEVELS)}")
+    if amp_level == "O0":
+        return network
+    narrow, wide = _narrow_layers(), _wide_layers()
+    for _, cell in network.cells_and_names():
+        chosen = isinstance(cell, narrow) if amp_level in ("O1", "auto") else True
+        if amp_level != "O3" and isinstance(cell, wide):
+            cell.to_float(ops.float32)
+        elif chosen:
+            _compute_in(cell, dtype)
+    return _OutputTo32(network)
+
+
+def _compute_in(cell: Cell, dtype: Any) -> None:
+    """to_float for one Cell, not for those below."""
+    below = [(c, c.__dict__.get("_to_float")) for _, c in cell.cells_and_names() if c is not cell]
+    cell.to_float(dtype)
+    for child, before in below:
+        child._to_float = before
+        child._refresh()
+
+
+def build_train_network(
+    network: Cell,
+    optimizer: Any,
+    loss_fn: Any = None,
+    level: str = "O0",
+    loss_scale_manager: LossScaleManager | None = None,
+) -> Cell:
+    """One step of training in mixed precision, as Model builds it."""
+    network = auto_mixed_precision(network, level)
+    if loss_fn is not None:
+        network = WithLossCell(network, loss_fn)
+    update = loss_scale_manager.get_update_cell() if loss_scale_manager else None
+    if update is not None:
+        return TrainOneStepWithLossScaleCell(network, optimizer, update)
+    sens = loss_scale_manager.get_loss_scale() if loss_scale_manager else 1.0
+    return TrainOneStepCell(network, optimizer, sens)
+
+
+def all_finite(inputs: Any) -> Tensor:
+    """Whether no tensor of ``inputs`` holds an infinity or NaN, a 0-d bool Tensor.
+
+    >>> import diptych as ms
+    >>> ms.amp.all_finite([ms.Tensor([1.0]), ms.Tensor([float("inf")])]).item()
+    False
+    """
+    many = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not many:
+        return Tensor(True)
+    return ops.stack([ops.isfinite(t).all() for t in many]).all()
+
+
+class LossScaler:
+    """Base of scalers for loops of one's own: ``scale`` the loss, ``unscale`` its gradients,
+    ``adjust`` by whether they are finite."""
+
+    def __init__(self, scale_value: float) -> None:
+        cls = type(self).__name__
+        self.scale_value = Parameter(
+            Tensor(bounded(cls, "scale_value", scale_value, 1.0), ops.float32),
+            name="scale_value",
+            requires_grad=False,
+        )
+
+    def scale(self, inputs: Any) -> Any:
+        """inputs * scale."""
+        return _each(inputs, lambda t: t * self.scale_value.astype(t.dtype))
+
+    def unscale(self, inputs: Any) -> Any:
+        """inputs / scale."""
+        return _each(inputs, lambda t: (t / self.scale_value.value()).astype(t.dtype))
+
+    def adjust(self, grads_finite: Tensor) -> bool:
+        """Takes note of a step; whether the scale may have changed."""
+        raise NotImplementedError(f"{type(self).__name__} does not give adjust()")
+
+
+def _each(inputs: Any, function: Any) -> Any:
+    if isinstance(inputs, Tensor):
+        return function(inputs)
+    return type(inputs)(_each(t, function) for t in inputs)
+
+
+class StaticLossScaler(LossScaler):
+    """A scale that stays."""
+
+    def adjust(self, grads_finite: Tensor) -> bool:
+        """Nothing changes: False."""
+        return False
+
+
+class DynamicLossScaler(LossScaler):
+    """A scale that shrinks by ``scale_factor`` (down to 1) when gradients are not finite, and grows
+    after ``scale_window`` steps in which they are.
+
+    >>> import diptych as ms
+    >>> scaler = ms.amp.DynamicLossScaler(1024, 2, 100)
+    >>> scaler.adjust(ms.Tensor(False)), scaler.scale_value.item()
+    (True, 512.0)
+    """
+
+    def __init__(self, scale_value: float, scale_factor: float, scale_window: int) -> None:
+        super().__init__(scale_value)
+        self.scale_factor = bounded("DynamicLossScaler", "scale_factor", scale_factor, 1.0)
+        self.scale_window = counted("DynamicLossScaler", "scale_window", scale_window)
+        self.counter = Parameter(Tensor(0, ops.int32), name="counter", requires_grad=False)
+
+    def adjust(self, grads_finite: Tensor) -> bool:
+        """Takes note of a step: True."""
+        one = ops.ones_like(self.scale_value)
+        shrunk = ops.maximum(self.scale_value / self.scale_factor, one)
+        is_due = self.counter + 1 >= self.scale_window
+        grown = ops.select(is_due, self.scale_value * self.scale_factor, self.scale_value.value())
+        good = ops.logical_and(grads_finite, ops.logical_not(is_due))
+        self.counter.set_data(ops.select(good, self.counter + 1, ops.zeros_like(self.counter)))
+        self.scale_value.set_data(ops.select(grads_finite, grown, shrunk))
+        return True

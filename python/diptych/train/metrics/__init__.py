@@ -1,0 +1,66 @@
+"""Metrics of Model.eval, and finding them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .classification import *  # noqa: F403
+from .classification import __all__ as _classification
+from .error import *  # noqa: F403
+from .error import __all__ as _error
+from .metric import EvaluationBase, Metric, rearrange_inputs
+
+__all__ = ["EvaluationBase", "Metric", "get_metric_fn", "get_metrics", "names", "rearrange_inputs"]
+__all__ += _classification + _error
+
+_FACTORY: dict[str, Callable[..., Any]] = {
+    name: globals()[cls]
+    for name, cls in {
+        "F1": "F1",
+        "acc": "Accuracy",
+        "accuracy": "Accuracy",
+        "cosine_similarity": "CosineSimilarity",
+        "dice": "Dice",
+        "loss": "Loss",
+        "mae": "MAE",
+        "mse": "MSE",
+        "perplexity": "Perplexity",
+        "precision": "Precision",
+        "recall": "Recall",
+        "top_1_accuracy": "Top1CategoricalAccuracy",
+        "top_5_accuracy": "Top5CategoricalAccuracy",
+        "topk": "TopKCategoricalAccuracy",
+    }.items()
+}
+
+
+def names() -> list[str]:
+    """The names that get_metric_fn knows."""
+    return sorted(_FACTORY)
+
+
+def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
+    """The metric of a name, made from the arguments.
+
+    >>> import diptych as ms
+    >>> type(ms.train.get_metric_fn("accuracy")).__name__
+    'Accuracy'
+    """
+    if name not in _FACTORY:
+        raise KeyError(f"there is no metric {name!r}; legal: {', '.join(names())}")
+    return _FACTORY[name](*args, **kwargs)
+
+
+def get_metrics(metrics: Any) -> dict[str, Metric]:
+    """{name: Metric} of a set or list of names, or of such a dict; None: none."""
+    if metrics is None:
+        return {}
+    if isinstance(metrics, dict):
+        for name, metric in metrics.items():
+            if not isinstance(name, str) or not isinstance(metric, Metric):
+                raise TypeError(f"metrics must map names to Metrics, but got {name!r}: {metric!r}")
+        return metrics
+    if isinstance(metrics, set | frozenset | list | tuple):
+        return {name: get_metric_fn(name) for name in metrics}
+    raise TypeError(f"metrics must be a set of names or a dict of Metrics, but got {metrics!r}")
