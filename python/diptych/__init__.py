@@ -50,11 +50,11 @@ from .runtime import (
 )
 
 if TYPE_CHECKING:
-    from . import train
+    from . import dataset, train
     from .train import Model, amp
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
 
-# Loaded at first use: training needs NumPy, whose import takes longer than all of the above.
+_no_grad = no_grad
 _LATER = {
     "Model": ".train",
     "amp": ".train",
@@ -66,22 +66,11 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "train":
-        return importlib.import_module(".train", __name__)
+    """The parts that need NumPy at once come when they are asked for."""
+    if name in ("dataset", "train"):
+        return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name], __name__), name)
-    raise AttributeError(f"module 'diptych' has no attribute '{name}'")
-
-
-_no_grad = no_grad
-
-
-def __getattr__(name: str) -> object:
-    """The parts that need NumPy at once come when they are asked for."""
-    if name == "dataset":
-        import importlib
-
-        return importlib.import_module(".dataset", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
