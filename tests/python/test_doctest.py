@@ -7,10 +7,13 @@ import pkgutil
 import pytest
 
 import diptych as ms
-from diptych import nn
+from diptych import nn, train
 
-MODULES = ["diptych.common.initializer", "diptych.ops.loss", "diptych.ops.neural"] + [
-    m.name for m in pkgutil.walk_packages(nn.__path__, "diptych.nn.") if ".optim" not in m.name
+MODULES = ["diptych.common.initializer", "diptych.ops.loss", "diptych.ops.neural"]
+MODULES += [
+    m.name
+    for part in (nn, train)
+    for m in pkgutil.walk_packages(part.__path__, f"{part.__name__}.")
 ]
 
 
@@ -26,7 +29,7 @@ def test_every_layer_has_an_example() -> None:
     bare = []
     for name in MODULES:
         module = importlib.import_module(name)
-        if name.startswith("diptych.nn.") and not name.endswith(("dynamic_lr", "_schedule")):
+        if name.startswith("diptych.nn."):
             public = [vars(module).get(n) for n in getattr(module, "__all__", ())]
             bare += [c for c in public if isinstance(c, type) and ">>>" not in (c.__doc__ or "")]
     assert not bare

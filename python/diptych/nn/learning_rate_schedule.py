@@ -75,7 +75,12 @@ class ExponentialDecayLR(_Decay):
 
 class NaturalExpDecayLR(_Decay):
     """learning_rate * e^(-decay_rate * p), with p = global_step, or with is_stair the last multiple
-    of decay_steps."""
+    of decay_steps.
+
+    >>> import diptych as ms
+    >>> round(ms.nn.NaturalExpDecayLR(0.1, 0.5, 4)(ms.Tensor(2, ms.int32)).item(), 5)
+    0.03679
+    """
 
     def construct(self, global_step: Tensor) -> Tensor:
         p = global_step.astype("float32")
@@ -85,7 +90,12 @@ class NaturalExpDecayLR(_Decay):
 
 
 class InverseDecayLR(_Decay):
-    """learning_rate / (1 + decay_rate * p); p = global_step / decay_steps, floored: is_stair."""
+    """learning_rate / (1 + decay_rate * p); p = global_step / decay_steps, floored: is_stair.
+
+    >>> import diptych as ms
+    >>> round(ms.nn.InverseDecayLR(0.1, 1.0, 4)(ms.Tensor(4, ms.int32)).item(), 5)
+    0.05
+    """
 
     def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate / (1 + self.decay_rate * self._progress(global_step))
@@ -121,6 +131,11 @@ class PolynomialDecayLR(LearningRateSchedule):
 
     p = min(global_step, decay_steps) / decay_steps; with ``update_decay_steps`` the span grows to
     the next multiple of decay_steps instead, so that the rate rises again after each span.
+
+    >>> import diptych as ms
+    >>> rate = ms.nn.PolynomialDecayLR(0.1, 0.02, 4, 1.0)
+    >>> round(rate(ms.Tensor(2, ms.int32)).item(), 5)
+    0.06
     """
 
     def __init__(

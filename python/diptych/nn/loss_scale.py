@@ -65,7 +65,12 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """Leaves the scale as it is."""
+    """Leaves the scale as it is.
+
+    >>> import diptych as ms
+    >>> ms.nn.FixedLossScaleUpdateCell(128.0).get_loss_scale()
+    128.0
+    """
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
@@ -91,6 +96,15 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         optimizer: its parameters are trained.
         scale_sense: a Cell that gives the first scale and changes it
             (DynamicLossScaleUpdateCell), or a Tensor of one element.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.WithLossCell(ms.nn.Dense(2, 1), ms.nn.MSELoss())
+    >>> update = ms.nn.DynamicLossScaleUpdateCell(1024.0, 2, 1000)
+    >>> optimizer = ms.nn.SGD(net.trainable_params(), 0.1)
+    >>> step = ms.nn.TrainOneStepWithLossScaleCell(net, optimizer, update)
+    >>> loss, overflow, scale = step(ms.ops.ones((4, 2)), ms.ops.ones((4, 1)))
+    >>> overflow.item(), scale.item()
+    (False, 1024.0)
     """
 
     def __init__(self, network: Cell, optimizer: Any, scale_sense: Any) -> None:

@@ -47,6 +47,12 @@ class WithEvalCell(Cell):
     """``(loss, outputs, label)`` of a batch, as Model.eval feeds them to metrics.
 
     ``add_cast_fp32``: outputs and label are converted to float32 before the loss.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.WithEvalCell(ms.nn.Identity(), ms.nn.MSELoss())
+    >>> loss, outputs, label = net(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 4.0]))
+    >>> loss.item()
+    2.0
     """
 
     def __init__(self, network: Cell, loss_fn: Cell, add_cast_fp32: bool = False) -> None:
@@ -76,6 +82,11 @@ class ForwardValueAndGrad(Cell):
         get_all: gradients for all inputs.
         get_by_list: gradients for the weights; with get_all the pair of both.
         sens_param: the last argument of a call is the gradient of the value.
+
+    >>> import diptych as ms
+    >>> value, slope = ms.nn.ForwardValueAndGrad(lambda x: x * x)(ms.Tensor(3.0))
+    >>> value.item(), slope.item()
+    (9.0, 6.0)
     """
 
     def __init__(

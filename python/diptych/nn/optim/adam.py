@@ -78,7 +78,13 @@ class Adam(AdamBase):
 
 class AdamW(AdamBase):
     """Adam with bias correction and decoupled weight decay of every parameter (Loshchilov and
-    Hutter 2019)."""
+    Hutter 2019).
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.AdamW([w], 0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.899)
+    """
 
     _op, _decays_all = "adamw", True
 
@@ -97,6 +103,11 @@ class AdamWeightDecay(AdamBase):
     """Adam without bias correction, with decoupled weight decay, as used for BERT.
 
     param - lr * (m / (sqrt(v) + eps) + weight_decay * param).
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.AdamWeightDecay([w], 0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.6838)
     """
 
     _op = "adam_weight_decay"
@@ -121,6 +132,11 @@ class AdaMax(AdamBase):
     """Adam by the maximum norm (Kingma and Ba 2015) with L2 weight decay.
 
     v = max(beta2 * v, |g|); param - lr / (1 - beta1^t) * m / (v + eps).
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.AdaMax([w], 0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.9)
     """
 
     _op = "adamax"
@@ -143,6 +159,11 @@ class NAdam(AdamBase):
 
     The momentum of step t is mu(t) = beta1 * (1 - 0.5 * 0.96^(t * momentum_decay)); the formula
     stands at ``ops.nadam``.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.NAdam([w], 0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.8944)
     """
 
     _op, _decays_all = "nadam", True

@@ -15,6 +15,11 @@ class RMSProp(Optimizer):
 
     ``centered``: sqrt(s - mean(g)^2 + eps) with the running mean of g. s starts at 1, as
     MindSpore's does.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.RMSProp([w], 0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.9)
     """
 
     def __init__(
@@ -49,6 +54,11 @@ class Adagrad(Optimizer):
     Args:
         accum: what the accumulators start at.
         update_slots: False leaves the accumulators as they are.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.Adagrad([w], learning_rate=0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.9047)
     """
 
     _op = "adagrad"
@@ -78,6 +88,11 @@ class Adadelta(Optimizer):
 
     accum = rho * accum + (1 - rho) * g^2; delta = sqrt(accum_update + eps) / sqrt(accum + eps) * g;
     accum_update = rho * accum_update + (1 - rho) * delta^2; param - lr * delta.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.Adadelta([w])((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.9968)
     """
 
     _op = "adadelta"
@@ -108,6 +123,11 @@ class FTRL(Optimizer):
         initial_accum: what the accumulators start at.
         lr_power: at most 0.
         l1, l2: regularisation, at least 0.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.FTRL([w], learning_rate=0.5)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.2218)
     """
 
     _op, _decays_all = "ftrl", True

@@ -10,7 +10,7 @@ from ...common.parameter import Parameter
 from ..bounds import bounded
 from ..cell import Cell
 
-__all__ = ["Choice", "read_params"]
+__all__ = ["read_params"]
 
 _KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
 

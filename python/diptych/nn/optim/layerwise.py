@@ -19,6 +19,11 @@ class Lamb(AdamBase):
     """Adam whose step of each parameter is as long as the parameter (You et al. 2020).
 
     u = m^ / (sqrt(v^) + eps) + weight_decay * param; param - lr * |param| / |u| * u.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.Lamb([w], 0.1)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.9)
     """
 
     _op = "lamb"

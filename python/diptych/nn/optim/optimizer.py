@@ -17,7 +17,7 @@ from ..cell import Cell
 from ..learning_rate_schedule import CalledRate, ListedRate
 from .groups import Choice, read_params
 
-__all__ = ["Optimizer", "State"]
+__all__ = ["Optimizer"]
 
 
 class State(NamedTuple):

@@ -55,7 +55,13 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """v = momentum * v + g; param - lr * v, or param - lr * (g + momentum * v) with Nesterov."""
+    """v = momentum * v + g; param - lr * v, or param - lr * (g + momentum * v) with Nesterov.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.Momentum([w], 0.5, 0.9)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.5)
+    """
 
     _op, _states = "momentum", (State("moments", "moments"),)
 
@@ -84,6 +90,11 @@ class ASGD(Optimizer):
 
     eta = lr / (1 + lambd * lr * (step - 1))^alpha; param * (1 - lambd * eta) - eta * g. The average
     ``ax`` is the parameter until step t0 + 2 and its running mean from there on.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.ASGD([w], 0.5)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.4999)
     """
 
     _op, _states = "asgd", (State("ax", "ax"),)
@@ -114,6 +125,11 @@ class Rprop(Optimizer):
         learning_rate: the sizes of the first step.
         etas: the factor where the sign turned, in (0, 1), and where it stayed, above 1.
         step_sizes: the least and the largest size.
+
+    >>> import diptych as ms
+    >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    >>> ms.nn.Rprop([w], 0.25)((ms.Tensor([1.0]),)), round(w.item(), 4)
+    (True, 0.75)
     """
 
     _op, _states = "rprop", (State("prev", "prev"), State("step_size", "step_size"))
