@@ -63,11 +63,12 @@ check_exhaustive() {
     build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
 }
 
-# Prints docs/ops.md from the op tables.
+# Prints docs/ops.md and docs/passes.md from the tables.
 check_docs() {
     build release --buildtype=release
     ninja -C build/release --quiet tests/c/gen_docs
-    build/release/tests/c/gen_docs >docs/ops.md
+    build/release/tests/c/gen_docs ops >docs/ops.md
+    build/release/tests/c/gen_docs passes >docs/passes.md
 }
 
 # Random calls under the sanitizers for FUZZ_SECONDS, from a seed of the day.

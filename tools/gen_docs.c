@@ -1,12 +1,12 @@
-/* Prints docs/ops.md from the op tables.
+/* Prints docs/ops.md from the op tables, docs/passes.md from that of the passes.
  *
- *     gen_docs > docs/ops.md       write it
- *     gen_docs --check FILE        compare: a test, so that the file cannot be stale */
+ *     gen_docs ops > docs/ops.md       write it
+ *     gen_docs ops --check FILE        compare: a test, so that the file cannot be stale */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/op.h"
+#include "passes/passes.h"
 
 /* ---- what only the rows know: family, and the value in words */
 
@@ -157,7 +157,7 @@ static void print_family(FILE *f, const Family *family) {
     }
 }
 
-static void print_all(FILE *f) {
+static void print_ops(FILE *f) {
     int n = 0;
     for (int id = 1; id < NOPS; id++) n += !op_table[id].hidden;
     fprintf(f,
@@ -172,23 +172,69 @@ static void print_all(FILE *f) {
     for (size_t i = 0; i < COUNT_OF(families); i++) print_family(f, &families[i]);
 }
 
-static int check(const char *path) {
+/* ---- passes */
+
+static void print_passes(FILE *f) {
+    fprintf(
+        f,
+        "# Passes\n\n"
+        "What happens to a captured graph before it runs, in this order; made by `make docs` from\n"
+        "`src/passes/passes.def`. Results keep every bit unless a pass says otherwise.\n\n"
+        "| pass | what it does | when | bits |\n| --- | --- | --- | --- |\n");
+    for (int i = 0; i < NPASSES; i++) {
+        const Pass *p = &pass_table[i];
+        fprintf(f, "| `%s` | %s | %s | %s |\n", p->name, p->doc,
+                p->bits == CLOSE    ? "where asked for"
+                : p->when == ROUNDS ? "in rounds"
+                                    : "once, last",
+                p->bits == CLOSE ? "may round differently" : "the same");
+    }
+    fputs(
+        "\nThe passes that run in rounds start again while one of them finds something, four times "
+        "at "
+        "most.\n\n"
+        "`dip-opt` runs passes over the text form of a graph: `dip-opt -p fold,dead FILE`. For a\n"
+        "program that goes wrong, settings of the environment say which pass does it:\n\n"
+        "| setting | effect |\n| --- | --- |\n"
+        "| `DIPTYCH_DUMP=NAME,...` | prints the graph before and after these passes to stderr, "
+        "where "
+        "they changed it; `all`: every pass |\n"
+        "| `DIPTYCH_SKIP=NAME,...` | leaves them out; `all`: every pass |\n"
+        "| `DIPTYCH_PASS_LIMIT=N` | only the first N runs of passes in each graph: halve N to find "
+        "the run that does wrong |\n"
+        "| `DIPTYCH_LOG=passes` | a line for each pass that changed something: changes, time |\n"
+        "| `DIPTYCH_VERIFY=1` | checks the graph after each pass; always so in debug builds |\n",
+        f);
+}
+
+/* ---- the program */
+
+typedef void (*PrintFn)(FILE *f);
+
+static int check(PrintFn print, const char *path) {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size), *f = fopen(path, "r");
-    print_all(memory);
+    print(memory);
     fclose(memory);
     bool same = f != NULL;
     for (size_t i = 0; same && i <= size; i++) same = fgetc(f) == (i < size ? text[i] : EOF);
     if (f) fclose(f);
     free(text);
-    if (!same) fprintf(stderr, "%s does not fit the op tables: run `make docs`\n", path);
+    if (!same) fprintf(stderr, "%s does not fit the tables: run `make docs`\n", path);
     printf("docs: %d passed, %d failed\n", same, !same);
     return !same;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && !strcmp(argv[1], "--check")) return check(argv[2]);
-    print_all(stdout);
+    PrintFn print = NULL;
+    if (argc > 1 && !strcmp(argv[1], "ops")) print = print_ops;
+    if (argc > 1 && !strcmp(argv[1], "passes")) print = print_passes;
+    if (print && argc == 4 && !strcmp(argv[2], "--check")) return check(print, argv[3]);
+    if (!print || argc != 2) {
+        fprintf(stderr, "usage: gen_docs ops|passes [--check FILE]\n");
+        return 2;
+    }
+    print(stdout);
     return 0;
 }

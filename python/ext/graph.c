@@ -5,6 +5,7 @@
 #include "core.h"
 #include "eager/capture.h"
 #include "graph/text.h"
+#include "passes/passes.h"
 #include "run/run.h"
 
 typedef struct GraphObject {
@@ -403,7 +404,12 @@ static PyObject *graph_outputs(PyObject *self, PyObject *list) {
     if (!t) return NULL;
     Status status = capture_finish(c, (int)n, t, &GRAPH(self)->program);
     PyMem_Free(t);
-    if (status != OK) return raise_status(status);
+    if (status == OK) status = program_optimize(GRAPH(self)->program);
+    if (status != OK) {
+        program_unref(GRAPH(self)->program);
+        GRAPH(self)->program = NULL;
+        return raise_status(status);
+    }
     capture_free(c);
     GRAPH(self)->capture = NULL;
     Py_RETURN_NONE;

@@ -57,6 +57,9 @@ Status kernel_choose(const KernelArgs *a, const Kernel **out);
 /* False: the op has no kernel and always runs as its expansion. */
 bool kernel_exists(OpId op);
 
+/* Whether all its kernels give row-major results for any layout of the inputs. */
+bool kernel_is_row_major(OpId op);
+
 /* Looks at values before the run: indices in range ... NULL when the op has no such check. */
 typedef Status (*CheckFn)(const KernelArgs *a);
 CheckFn kernel_check(OpId op);

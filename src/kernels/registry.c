@@ -49,6 +49,12 @@ __attribute__((constructor)) static void index_rows(void) {
 
 bool kernel_exists(OpId op) { return first_row[op] || op_get(op)->ew_index >= 0; }
 
+bool kernel_is_row_major(OpId op) {
+    for (size_t i = first_row[op]; i; i = next_row[i - 1])
+        if (rows[i - 1].kernel.flags & (CHANNELS_LAST | KEEPS_LAYOUT)) return false;
+    return first_row[op] != 0;
+}
+
 static const Kernel ewise_kernel = {.name = "loop",
                                     .doc = "one loop an instruction set, made from ewise.def",
                                     .flags = TAKES_STRIDES | KEEPS_LAYOUT,
