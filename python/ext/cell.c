@@ -80,6 +80,8 @@ static int cell_setattro(PyObject *self, PyObject *name, PyObject *value) {
     return as_usual ? PyObject_GenericSetAttr(self, name, value) : 0;
 }
 
+unsigned long long cell_epoch(void) { return epoch; }
+
 static PyObject *get_epoch(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyLong_FromUnsignedLongLong(epoch);

@@ -36,7 +36,7 @@ typedef struct CoreState {
     PyTypeObject *tensor, *parameter, *dtype, *op, *cell;
     PyObject *dtypes[NDTYPES];
     PyObject *construct; /* interned names */
-    PyObject *call_special, *call_graph, *set_special, *item_name;
+    PyObject *call_special, *call_graph, *call_name, *run_name, *set_special, *item_name;
     PyObject *callbacks; /* dict of Python functions that slow paths call, set by the package */
 } CoreState;
 extern CoreState core;
@@ -132,6 +132,10 @@ bool op_types_init(PyObject *module);
 /* False with TypeError for a tensor of a graph being captured: it has no values yet. */
 bool tensor_has_values(const TensorObject *self, const char *what);
 bool graph_type_init(PyObject *module);
+/* The program of a finished Graph, borrowed; NULL: it is something else. */
+struct Program *graph_program(PyObject *o);
+/* jit.c */
+bool jit_type_init(PyObject *module);
 
 /* ---- grad.c, param.c, cell.c, system.c */
 
@@ -141,6 +145,10 @@ PyObject *core_update_params(PyObject *module, PyObject *const *args, Py_ssize_t
                              PyObject *names);
 bool parameter_type_init(PyObject *module);
 bool cell_type_init(PyObject *module);
+/* Grows with every attribute write to any Cell. */
+unsigned long long cell_epoch(void);
+/* How many recordings of grad and the like enclose this call. */
+int grad_level(void);
 void system_init(void);
 PyObject *tensor_register_hook(PyObject *self, PyObject *function);
 PyObject *tensor_backward(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);

@@ -5,6 +5,8 @@
 /* How many recordings enclose this call: gradients taken inside one are recorded themselves. */
 static _Thread_local int depth;
 
+int grad_level(void) { return depth; }
+
 static PyObject *grad_enabled(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyBool_FromLong(tape_is_on());

@@ -454,6 +454,10 @@ static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
                          (long long)p->floor, "buffers", p->nbuffers - 1, "steps", p->nsteps);
 }
 
+struct Program *graph_program(PyObject *o) {
+    return Py_IS_TYPE(o, graph_type_object) ? GRAPH(o)->program : NULL;
+}
+
 static PyObject *graph_fits(PyObject *self, PyObject *none) {
     (void)none;
     const Program *p = program_of(self);

@@ -5,7 +5,8 @@ CoreState core;
 
 static bool names_init(void) {
     return INTERNED(core.construct, "construct") && INTERNED(core.call_special, "_call_special") &&
-           INTERNED(core.call_graph, "_call_graph") && INTERNED(core.set_special, "_set_special") &&
+           INTERNED(core.call_graph, "_call_graph") && INTERNED(core.call_name, "_call") &&
+           INTERNED(core.run_name, "run") && INTERNED(core.set_special, "_set_special") &&
            INTERNED(core.item_name, "item");
 }
 
@@ -17,7 +18,7 @@ static int core_exec(PyObject *module) {
     }
     bool fine = names_init() && dtype_type_init(module) && tensor_type_init(module) &&
                 parameter_type_init(module) && op_types_init(module) && cell_type_init(module) &&
-                graph_type_init(module);
+                graph_type_init(module) && jit_type_init(module);
     if (!fine) return -1;
     system_init();
     if (PyModule_AddFunctions(module, grad_functions) < 0 ||

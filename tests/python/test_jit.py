@@ -237,6 +237,52 @@ def test_a_function_replaced_outside_is_seen() -> None:
     assert f(vector(1)).tolist() == [-1]
 
 
+def test_remembered_calls_look_at_everything_too() -> None:
+    """The C base repeats a call only when all that was guarded is the very same."""
+    net, items, k = nn.Cell(), [1.0, 2.0], 1.0
+    net.k, held = 2.0, vector(1, 1)
+
+    @ms.jit
+    def f(x: ms.Tensor, n: float = 3.0) -> ms.Tensor:
+        return x * net.k * k + sum(items) + held * n
+
+    def expected(x: ms.Tensor, n: float = 3.0) -> ms.Tensor:
+        return x * net.k * k + sum(items) + held * n
+
+    def check(*args: object) -> None:
+        for _ in range(3):
+            assert f(*args).tolist() == expected(*args).tolist()
+
+    x = vector(1, 2)
+    check(x)
+    net.k = 5.0
+    check(x)
+    k = 2.0
+    check(x)
+    items.append(10.0)
+    check(x)
+    items[0] = 7.0
+    check(x)
+    held = vector(4, 5)
+    check(x)
+    held += 1
+    check(x)
+    held = vector(1)
+    check(x)
+    check(x, 4.0)
+    check(x, 5.0)
+    check(vector(1, 2).astype(ms.float64))
+    check(ms.Tensor([1, 2], ms.int32))
+    assert f._remembered > 0
+    with ms.no_grad():
+        check(x)
+    with ms.jit_disabled():
+        check(x)
+    gradient = ms.grad(lambda x: f(x).sum())
+    for _ in range(3):
+        assert gradient(x).tolist() == [10, 10]
+
+
 def test_train_and_eval_keep_an_entry_each() -> None:
     net = nn.SequentialCell(nn.Dense(3, 4), nn.Dropout(p=0.5), nn.BatchNorm1d(4))
     f = ms.jit(lambda x: net(x))

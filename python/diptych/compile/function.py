@@ -66,7 +66,7 @@ class _Table:
                 self.entries.popitem(last=False)
 
 
-class JitFunction:
+class JitFunction(_core.Jit):
     """A compiled function; ``jit`` makes it.
 
     Calls with arguments of the same dtypes, shapes and static values run one captured graph.
@@ -101,7 +101,8 @@ class JitFunction:
     def _name(self) -> str:
         return getattr(self._fn, "__qualname__", type(self._fn).__name__)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """A call unlike those that the C base remembers."""
         if not mode.is_on():
             return self._fn(*args, **kwargs)
         if self._signature is not None:
@@ -116,9 +117,13 @@ class JitFunction:
                 entry = table.find(key)
                 if entry is None:
                     entry = self._compile(table, key, signature, args, kwargs)
-                    return entry.run(signature.leaves)
+                    self._hits -= 1
         self._hits += 1
-        return entry.run(signature.leaves)
+        result = entry.run(signature.leaves)
+        memo = None if kwargs else entry.memo(args, signature.leaves)
+        if memo is not None:
+            self._remember(args, entry, *memo)
+        return result
 
     def _table(self, args: tuple[Any, ...]) -> _Table:
         """Each Cell keeps the entries of its own methods."""
@@ -186,25 +191,28 @@ class JitFunction:
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses and entries, of the function itself (each Cell has its own entries)."""
-        return CacheInfo(self._hits, len(self._compiled), self._own.count, self._limit)
+        return CacheInfo(
+            self._hits + self._remembered, len(self._compiled), self._own.count, self._limit
+        )
 
     def explain(self) -> str:
         """Why the function was compiled each time, and the entries there are."""
-        lines = [f"{self._name}: {len(self._compiled)} compiled, {self._hits} calls from the cache"]
+        info = self.cache_info()
+        lines = [f"{self._name}: {info.misses} compiled, {info.hits} calls from the cache"]
         lines.extend(f"  compiled: {why}" for _, why in self._compiled)
         for key, entries in self._own.entries.items():
             arguments = ", ".join(map(describe, key[0]))
             for e in entries:
                 lines.append(
                     f"  entry ({arguments}){' with gradient' if key[1] else ''}: "
-                    f"{e.staged.graph.nodes} nodes, {len(e.staged.reads)} guards, "
-                    f"{e.calls} calls"
+                    f"{e.staged.graph.nodes} nodes, {len(e.staged.reads)} guards"
                 )
         return "\n".join(lines)
 
     def clear_cache(self) -> None:
         """Drops all entries of the function itself."""
         self._own = _Table()
+        self._forget()
 
 
 # ---- input_signature

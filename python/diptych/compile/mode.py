@@ -12,6 +12,7 @@ __all__ = ["is_on", "jit_disabled", "logs", "set_graph_mode", "set_jit"]
 
 _jit = os.environ.get("DIPTYCH_JIT", "1") != "0"
 _graph_mode = False
+_core.set_jit(_jit)
 
 
 def is_on() -> bool:
@@ -20,6 +21,7 @@ def is_on() -> bool:
 
 
 def _refresh() -> None:
+    _core.set_jit(_jit)
     _core.set_graph_mode(_jit and _graph_mode)
 
 
