@@ -40,4 +40,5 @@
 #define vtanh(p) W1(tanh, p)
 #define verf(p) W1(erf, p)
 #define vdigamma(p) W1(digamma, p)
+#define vtrigamma(p) W1(trigamma, p)
 #define vsigmoid(p) W1(sigmoid, p)

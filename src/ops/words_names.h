@@ -35,7 +35,7 @@
  *
  * math.def defines on top of these: vexp vexp2 vexpm1 vlog vlog2 vlog10 vlog1p vtanh vsigmoid
  * verf verfc verfinv vsin vcos vtan vasin vacos vatan vatan2 vsinh vcosh vasinh vacosh vatanh
- * vpow vcbrt vlgamma vdigamma; and vsin_near vcos_near vtan_near, cheaper where vis_near holds.
+ * vpow vcbrt vlgamma vdigamma vtrigamma; and vsin_near vcos_near vtan_near, cheaper where vis_near holds.
  */
 #ifndef DIP_WORDS_NAMES
 #define DIP_WORDS_NAMES
@@ -120,4 +120,5 @@
 #define vcbrt     WORD_NAME(vcbrt, CT_NAME)
 #define vlgamma   WORD_NAME(vlgamma, CT_NAME)
 #define vdigamma  WORD_NAME(vdigamma, CT_NAME)
+#define vtrigamma WORD_NAME(vtrigamma, CT_NAME)
 #endif

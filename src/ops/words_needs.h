@@ -61,4 +61,5 @@
 #define verfinv U
 #define vlgamma U
 #define vdigamma U
+#define vtrigamma U
 #define vsigmoid U

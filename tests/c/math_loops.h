@@ -36,7 +36,8 @@
     X(cbrt, 1.5)      \
     X(erfinv, 2)      \
     X(lgamma, 8)      \
-    X(digamma, 8)     
+    X(digamma, 8)     \
+    X(trigamma, 8)    
 #define MATH_BINARY(X) \
     X(pow, 1.5)       \
     X(atan2, 1.5)     

@@ -50,6 +50,21 @@ static inline double erfinv(double x) { return (double)erfinvl(x); }
 MATH_DIGAMMA(digamma, double, log, tan, round, 10)
 MATH_DIGAMMA(digammal, long double, logl, tanl, roundl, 20)
 
+#define MATH_TRIGAMMA(name, T, sin, round, upto)                                                   \
+    static inline T name(T x) {                                                                    \
+        if (x <= 0) {                                                                              \
+            T ratio = 3.14159265358979323846L / sin(3.14159265358979323846L * (x - round(x)));     \
+            return ratio * ratio - name(1 - x);                                                    \
+        }                                                                                          \
+        T sum = 0;                                                                                 \
+        for (; x < upto; x++) sum += 1 / (x * x);                                                  \
+        T z = 1 / (x * x), tail = 5 / 66.L - z * (691 / 2730.L - z * (7 / 6.L - z * 3617 / 510));  \
+        tail = 1 / 6.L - z * (1 / 30.L - z * (1 / 42.L - z * (1 / 30.L - z * tail)));              \
+        return sum + (1 + 0.5L / x + z * tail) / x;                                                \
+    }
+MATH_TRIGAMMA(trigamma, double, sin, round, 12)
+MATH_TRIGAMMA(trigammal, long double, sinl, roundl, 25)
+
 #define MATH_REF1(name, bound)                                                                     \
     static double ref_##name(double x, double y) { return (void)y, name(x); }                      \
     static long double ref_##name##l(long double x, long double y) { return (void)y, name##l(x); }

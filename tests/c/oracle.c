@@ -94,6 +94,14 @@ static double digamma(double a) {
     return isinf(a) ? a : sum + log(a) - 0.5 / a - tail;
 }
 
+static double trigamma(double a) {
+    if (a <= 0) return pow(M_PI / sin(M_PI * (a - nearbyint(a))), 2) - trigamma(1 - a);
+    double sum = 0;
+    for (; a < 60; a++) sum += 1 / (a * a);
+    double s = 1 / (a * a);
+    return sum + 1 / a + s / 2 + s / a * (1. / 6 - s * (1. / 30 - s * (1. / 42 - s / 30)));
+}
+
 #define vadd(a, b)      ((a) + (b))
 #define vsub(a, b)      ((a) - (b))
 #define vmul(a, b)      ((a) * (b))
@@ -144,6 +152,7 @@ static double digamma(double a) {
 #define vcbrt(a)        cbrt(a)
 #define vlgamma(a)      lgamma(a)
 #define vdigamma(a)     digamma(a)
+#define vtrigamma(a)    trigamma(a)
 
 #define IF_EW_ANY                         YES
 #define IF_EW_NUM                         YES

@@ -39,7 +39,7 @@ static bool is_constant(const CasePlan *p, int input) {
 static const struct {
     const char *op, *why;
 } first_order_only[] = {
-    {"lgamma", "its slope digamma has no gradient: polygamma is not among the ops"},
+    {"digamma", "its slope trigamma has no gradient"},
     {"ctc_loss", "the backward sums are a kernel of their own"},
     {"ctc_loss_core", "the backward sums are a kernel of their own"},
 };

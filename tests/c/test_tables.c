@@ -102,7 +102,7 @@ static const struct {
     const char *op, *why;
 } without_gradient[] = {
     {"floor_div", "piecewise constant"},           {"trunc_div", "piecewise constant"},
-    {"digamma", "its slope is not among the ops"}, {"full_like", "does not read the values"},
+    {"trigamma", "its slope is not among the ops"}, {"full_like", "does not read the values"},
     {"zeros_like", "does not read the values"},    {"ones_like", "does not read the values"},
 };
 

@@ -42,6 +42,7 @@ __all__ = [
     "nan_to_num",
     "nansum",
     "negative",
+    "polygamma",
     "positive",
     "rad2deg",
     "sinc",
@@ -110,6 +111,18 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """
     x = input if eps is None else _table["clamp"](input, eps, 1 - eps)
     return _table["log"](x) - _table["log1p"](-x)
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """Derivative number n of digamma; n is 0 or 1.
+
+    >>> from diptych import Tensor, ops
+    >>> round(ops.polygamma(1, Tensor(1.0)).item(), 4)
+    1.6449
+    """
+    if n not in (0, 1):
+        raise ValueError(f"polygamma: n is {n}; it must be 0 or 1")
+    return _table["trigamma" if n else "digamma"](input)
 
 
 def nan_to_num(

@@ -255,6 +255,20 @@ def digamma(x: Array) -> Array:
     return _each(_digamma, x)
 
 
+def _trigamma(x: float) -> float:
+    """Recurrence upwards, then the asymptotic series."""
+    total = 0.0
+    while x < 20:
+        total += 1 / (x * x)
+        x += 1
+    s = 1 / (x * x)
+    return total + 1 / x + s / 2 + s / x * (1 / 6 - s * (1 / 30 - s * (1 / 42 - s / 30)))
+
+
+def trigamma(x: Array) -> Array:
+    return _each(_trigamma, x)
+
+
 # ---- activations
 
 
