@@ -33,22 +33,36 @@ void grad_mean(GradCtx *c) {
     c->dx[0] = over_input(c, kept(c, b_div(c->b, c->g[0], number(c, count(c)))));
 }
 
-/* With z zeros among the elements: z = 0: product / x; z = 1: at the zero, the product of the
- * others; else 0. */
+/* The reduced axes last and joined to one (`back` false), or the reverse. */
+static Ref joined(GradCtx *c, Ref x, bool back) {
+    const TensorType *t = c->xtypes[0];
+    const IntList *axes = &((const ReduceAttrs *)c->attrs)->axis;
+    bool reduced[MAX_RANK] = {0};
+    int64_t order[MAX_RANK], inverse[MAX_RANK] = {0}, dims[MAX_RANK], kept_dims[MAX_RANK];
+    int rank = 0, n = 0;
+    for (int i = 0; i < axes->n; i++) reduced[axes->v[i] + (axes->v[i] < 0 ? t->rank : 0)] = true;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < t->rank; i++)
+            if ((reduced[i] || axes->n <= 0) == pass) order[rank++] = i;
+    for (int i = 0; i < t->rank; i++) inverse[order[i]] = i, dims[i] = t->dims[order[i]];
+    while (axes->n > 0 && n < t->rank && !reduced[order[n]]) kept_dims[n] = dims[n], n++;
+    kept_dims[n++] = reduce_count(t, axes);
+    if (back) return b_transpose(c->b, b_reshape(c->b, x, t->rank, dims), inverse);
+    return b_reshape(c->b, b_transpose(c->b, x, order), n, kept_dims);
+}
+
+/* The product before each element times the product behind it, in double: right with any number of
+ * zeros, and differentiable there. */
 void grad_prod(GradCtx *c) {
     DType d = c->xtypes[0]->dtype;
-    if (!dtype_is_float(d)) return;
-    Ref x = c->x[0], none = b_num(c->b, x, 0), one = b_num(c->b, x, 1);
-    Ref zero = equal(c, x, none), zeros = sum_kept(c, b_cast(c->b, zero, d));
-    Ref filled = choose(c, zero, one, x);
-    attrs_prod at = *(const attrs_prod *)c->attrs;
-    at.keep_dims = true;
-    at.dtype = d;
-    Ref others = b_op1(c->b, OP_prod, &at, filled);
-    Ref at_zero = choose(c, equal(c, zeros, one), others, none);
-    Ref elsewhere = choose(c, equal(c, zeros, none), b_div(c->b, others, filled), none);
-    Ref slope = choose(c, zero, at_zero, elsewhere);
-    c->dx[0] = b_mul(c->b, kept(c, b_cast(c->b, c->g[0], d)), slope);
+    Builder *b = c->b;
+    if (!dtype_is_float(d) || type_count(c->xtypes[0]) == 0) return;
+    Ref x = joined(c, b_cast(b, c->x[0], DT_f64), false);
+    attrs_cumprod before = {.dim = -1, .exclusive = 1, .dtype = DT_NONE}, behind = before;
+    behind.reverse = 1;
+    Ref slope = b_mul(b, b_op1(b, OP_cumprod, &before, x), b_op1(b, OP_cumprod, &behind, x));
+    Ref g = kept(c, b_cast(b, c->g[0], DT_f64));
+    c->dx[0] = b_cast(b, b_mul(b, g, joined(c, slope, true)), d);
 }
 
 /* The elements that made the result (all NaN when it is NaN) share its gradient. */

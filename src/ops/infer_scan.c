@@ -1,4 +1,6 @@
 /* Shapes and gradients of running sums, products and extremes. */
+#include <math.h>
+
 #include "ops/functions.h"
 #include "ops/scan.h"
 #include "ops/sort.h"
@@ -45,46 +47,81 @@ void grad_cumsum(GradCtx *c) {
     c->dx[0] = b_cast(c->b, scan(c->b, OP_cumsum, c->g[0], back), d);
 }
 
-/* Where x is not 0: the sum of g y from i on, over x. At the first 0 of a line: the same with that
- * 0 taken out of the products. At later ones: 0. */
+/* ---- linear recurrences */
+
+Status infer_recurrence_core(const OpCall *c, TensorType *out) {
+    if (c->in[0]->dtype != DT_f64 || !type_equal(c->in[0], c->in[1])) {
+        char a[200], b[200];
+        return FAIL(VALUE, "recurrence: factor is %s, term %s; they must be float64 and alike",
+                    type_text(c->in[0], a, sizeof a), type_text(c->in[1], b, sizeof b));
+    }
+    return same_along(c, out);
+}
+
+/* Moved on by one place along axis (by: 1), or back (-1); a 0 follows. Not for empty tensors. */
+static Ref moved(Builder *b, Ref x, int64_t axis, int by) {
+    if (b->status != OK) return 0;
+    TensorType gap = *b_type(b, x);
+    if (gap.rank == 0) return b_num(b, x, 0);
+    axis += axis < 0 ? gap.rank : 0;
+    attrs_narrow stay = {.axis = axis, .start = by < 0, .length = gap.dims[axis] - 1};
+    gap.dims[axis] = 1;
+    Ref rest = b_op1(b, OP_narrow, &stay, x), zero = b_zeros_like(b, &gap);
+    Ref parts[2] = {by > 0 ? zero : rest, by > 0 ? rest : zero};
+    return b_call(b, OP_concat, &(attrs_concat){.axis = axis}, 2, parts);
+}
+
+static Ref recur(Builder *b, Ref factor, Ref term, int64_t axis, bool reverse) {
+    attrs_recurrence_core a = {.axis = axis, .reverse = reverse};
+    return b_op2(b, OP_recurrence_core, &a, factor, term);
+}
+
+/* The adjoint runs the other way; a factor met the result before it. */
+void grad_recurrence_core(GradCtx *c) {
+    const attrs_recurrence_core *a = c->attrs;
+    Builder *b = c->b;
+    if (type_count(c->xtypes[0]) == 0) return;
+    Ref t = recur(b, c->x[0], c->g[0], a->axis, !a->reverse), r = c->r[0];
+    c->dx[1] = t;
+    if (!c->want[0]) return;
+    c->dx[0] =
+        a->reverse ? b_mul(b, moved(b, t, a->axis, 1), r) : b_mul(b, t, moved(b, r, a->axis, 1));
+}
+
+/* The product before i, times s[i] = g[i] + x[i + 1] s[i + 1]: without a division, so that zeros
+ * need no care. Exclusive: result i + 1 is the first that x[i] went into. In double. */
 void grad_cumprod(GradCtx *c) {
     const attrs_cumprod *a = c->attrs;
     Builder *b = c->b;
     DType d = c->xtypes[0]->dtype;
-    if (!dtype_is_float(d) || b->status != OK) return;
-    Ref x = c->x[0], g = b_cast(b, c->g[0], d), none = b_num(b, x, 0), one = b_num(b, x, 1);
-    ScanAttrs forth = {a->dim, a->exclusive, a->reverse}, along = {a->dim, 0, a->reverse};
-    ScanAttrs back = {a->dim, a->exclusive, !a->reverse};
-    Ref zero = b_op2(b, OP_equal, NULL, x, none);
-    Ref seen = scan(b, OP_cumsum, b_cast(b, zero, d), along);
-    Ref first = b_op2(b, OP_logical_and, NULL, zero, b_op2(b, OP_equal, NULL, seen, one));
-    Ref filled = b_op3(b, OP_where, NULL, first, one, x);
-    Ref safe = b_op3(b, OP_where, NULL, zero, one, x);
-    Ref y = scan(b, OP_cumprod, x, forth), others = scan(b, OP_cumprod, filled, forth);
-    Ref usual = b_div(b, scan(b, OP_cumsum, b_mul(b, g, y), back), safe);
-    Ref special = scan(b, OP_cumsum, b_mul(b, g, others), back);
-    c->dx[0] = b_op3(b, OP_where, NULL, first, special, usual);
+    if (!dtype_is_float(d) || type_count(c->xtypes[0]) == 0) return;
+    Ref x = b_cast(b, c->x[0], DT_f64), g = b_cast(b, c->g[0], DT_f64);
+    attrs_flip turn = {.dims = INTLIST1(a->dim)};
+    bool turned = a->reverse && c->xtypes[0]->rank;
+    if (turned) x = b_op1(b, OP_flip, &turn, x), g = b_op1(b, OP_flip, &turn, g);
+    if (a->exclusive) g = moved(b, g, a->dim, -1);
+    Ref before = scan(b, OP_cumprod, x, (ScanAttrs){a->dim, 1, 0});
+    Ref dx = b_mul(b, before, recur(b, x, g, a->dim, true));
+    if (turned) dx = b_op1(b, OP_flip, &turn, dx);
+    c->dx[0] = b_cast(b, dx, d);
+}
+
+/* exp(x[i] - y[i]) times s[i] = g[i] + exp(y[i] - y[i + 1]) s[i + 1], whose exponents are not above
+ * 0; where y is -inf, 0. In double. */
+void grad_logcumsumexp(GradCtx *c) {
+    Builder *b = c->b;
+    int64_t axis = ((const attrs_logcumsumexp *)c->attrs)->axis;
+    if (type_count(c->xtypes[0]) == 0) return;
+    Ref x = b_cast(b, c->x[0], DT_f64), y = b_cast(b, c->r[0], DT_f64);
+    Ref none = b_num(b, y, 0), low = b_num(b, y, -INFINITY);
+    Ref empty = b_op2(b, OP_equal, NULL, y, low);
+    Ref safe = b_op3(b, OP_where, NULL, empty, none, y), old = moved(b, y, axis, 1);
+    Ref grown = b_op1(b, OP_exp, NULL, b_sub(b, old, safe));
+    Ref s = recur(b, grown, b_cast(b, c->g[0], DT_f64), axis, true);
+    Ref share = b_op1(b, OP_exp, NULL, b_sub(b, x, safe));
+    c->dx[0] = b_cast(b, b_mul(b, share, s), (DType)c->xtypes[0]->dtype);
 }
 
 void grad_cumextreme(GradCtx *c) {
     if (c->g[0]) c->dx[0] = scatter_back(c, c->r[1], c->g[0], *(const int64_t *)c->attrs);
-}
-
-/* exp(x_i) times the sum of g exp(-y) from i on, both scaled by the largest x of the line. */
-void grad_logcumsumexp(GradCtx *c) {
-    Builder *b = c->b;
-    int64_t axis = ((const attrs_logcumsumexp *)c->attrs)->axis;
-    if (type_count(c->xtypes[0]) == 0) {
-        c->dx[0] = c->g[0];
-        return;
-    }
-    if (type_count(c->xtypes[0]) == 0) { /* amax of no elements does not exist */
-        c->dx[0] = c->g[0];
-        return;
-    }
-    attrs_amax most = {.axis = INTLIST1(axis), .keep_dims = true};
-    Ref x = c->x[0], top = b_op1(b, OP_amax, &most, x);
-    Ref fall = b_op1(b, OP_exp, NULL, b_sub(b, top, c->r[0]));
-    Ref sum = scan(b, OP_cumsum, b_mul(b, c->g[0], fall), (ScanAttrs){axis, 0, 1});
-    c->dx[0] = b_mul(b, b_op1(b, OP_exp, NULL, b_sub(b, x, top)), sum);
 }
