@@ -137,6 +137,7 @@ static void skip_row(const Rnn *v, int64_t row, int64_t u, int64_t n) {
     size_t nbytes = (size_t)(n * v->size);
     memcpy(b.state, state_before(v, v->step) + (row * v->s.h + u) * v->size, nbytes);
     if (b.cell) memcpy(b.cell, b.before, nbytes);
+    if (b.hidden) memset(b.hidden, 0, nbytes);
 }
 
 static void finish_block(const Rnn *v, int64_t u, int64_t n) {

@@ -72,8 +72,7 @@ enum { NO_LEAVES = 0 };
 #define ALL_LEAVES 0xffffffffu
 void run_free(CaseRun *r);
 
-/* A result that only carries what the gradient needs: parts of it may hold anything, and nothing
- * flows back through it. */
+/* A result that only carries what the gradient needs: nothing flows back through it. */
 bool case_is_byproduct(const Op *op, int output);
 
 /* The kernel that a call takes, "" for views. */
