@@ -1,6 +1,7 @@
-/* Files: IDX data sets and safetensors, with the lock released while they are read and written. */
+/* Files: IDX data sets and safetensors, and pixels to numbers, with the lock released meanwhile. */
 #include "core.h"
 #include "io/idx.h"
+#include "io/pixels.h"
 #include "io/safetensors.h"
 
 /* The file system's bytes of a str, bytes or PathLike; a new reference. */
@@ -93,8 +94,47 @@ static PyObject *save_safetensors(PyObject *module, PyObject *args) {
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 }
 
+/* The shapes fit together, so that no access leaves a buffer. */
+static bool pixels_fit(const Py_buffer *src, const Py_buffer *tables, const Py_buffer *dst,
+                       Py_ssize_t images) {
+    Py_ssize_t channels = tables->len / (4 * 256);
+    bool fit = images > 0 && channels > 0 && tables->len == channels * 4 * 256 &&
+               src->len % channels == 0 && src->len / channels % images == 0 &&
+               dst->len / 4 == src->len && dst->len % 4 == 0;
+    if (!fit)
+        PyErr_Format(PyExc_ValueError,
+                     "lookup_pixels: %zd bytes of %zd images, %zd of tables and %zd for the result "
+                     "do not fit together",
+                     src->len, images, tables->len, dst->len);
+    return fit;
+}
+
+/* lookup_pixels(src, tables, dst, images, channels_first): dst gets an element of four bytes for
+ * each byte of src; buffers must be dense. */
+static PyObject *lookup_pixels(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer src, tables, dst;
+    Py_ssize_t images;
+    int first;
+    if (!PyArg_ParseTuple(args, "y*y*w*np", &src, &tables, &dst, &images, &first)) return NULL;
+    bool fit = pixels_fit(&src, &tables, &dst, images);
+    if (fit) {
+        int64_t channels = tables.len / (4 * 256);
+        PixelLookup p = {images, src.len / channels / images, channels, src.buf, tables.buf, first};
+        Py_BEGIN_ALLOW_THREADS;
+        pixels_lookup(&p, dst.buf);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&src);
+    PyBuffer_Release(&tables);
+    PyBuffer_Release(&dst);
+    if (!fit) return NULL;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef file_functions[] = {
     {"read_idx", read_idx, METH_O, NULL},
+    {"lookup_pixels", lookup_pixels, METH_VARARGS, NULL},
     {"load_safetensors", load_safetensors, METH_O, NULL},
     {"save_safetensors", save_safetensors, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -360,6 +360,54 @@ def test_blocks_and_rows_agree(shape):
     np.testing.assert_array_equal(made[0], made[2])
 
 
+@pytest.mark.parametrize("shape", [(20, 30), (20, 30, 1), (20, 30, 3), (20, 30, 2)])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [vision.Rescale(1 / 255, 0.25), vision.Normalize([0.3], [0.7]), vision.HWC2CHW()],
+        [vision.ToTensor(), vision.Normalize([0.1], [0.2], is_hwc=False)],
+        [transforms.TypeCast(np.float32), vision.Rescale(3.0, -1.0)],
+        [transforms.TypeCast(np.int32)],
+        [vision.ToTensor(np.float16)],
+        [vision.HWC2CHW(), vision.HWC2CHW(), vision.Rescale(2.0, 1.0)],
+        [vision.HorizontalFlip(), vision.Normalize([7.0], [3.0]), vision.CenterCrop(18)],
+    ],
+)
+def test_tables_give_the_same_bits(shape, steps):
+    """Pointwise transforms of bytes run by table on large blocks, one by one on single images."""
+    images = np.random.default_rng(1).integers(0, 256, (6, *shape), np.uint8)
+    want = []
+    for image in images:
+        for step in steps:
+            image = step(image)
+        want.append(image)
+    data = ds.NumpySlicesDataset(images, "x", shuffle=False).map(steps).batch(6)
+    (made,) = next(data.create_tuple_iterator(output_numpy=True))
+    assert made.dtype == want[0].dtype
+    np.testing.assert_array_equal(made, np.stack(want))
+
+
+def test_lookup_pixels_refuses_sizes_that_do_not_fit():
+    from diptych import _core
+
+    for src, tables, dst, images in (
+        (6, 256, 5, 2),
+        (6, 255, 6, 2),
+        (7, 512, 7, 1),
+        (6, 256, 6, 4),
+        (0, 0, 0, 1),
+        (6, 256, 6, 0),
+    ):
+        with pytest.raises(ValueError, match="do not fit together"):
+            _core.lookup_pixels(
+                np.zeros(src, np.uint8),
+                np.zeros(tables, np.float32),
+                np.zeros(dst, np.float32),
+                images,
+                True,
+            )
+
+
 def test_error_in_a_block_names_its_row():
     data = ds.NumpySlicesDataset([0, 1, 5, 2], "x", shuffle=False).map(transforms.OneHot(3))
     with pytest.raises(ValueError, match=r"a label is 5; it must be in \[0, 2\]") as caught:

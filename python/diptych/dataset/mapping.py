@@ -10,6 +10,7 @@ import numpy as np
 from . import draws
 from .base import Dataset, Row, names_list
 from .draws import Run, row_number
+from .tables import with_tables
 from .workers import Pool, chunks
 
 __all__ = ["MapDataset"]
@@ -83,6 +84,7 @@ class MapDataset(Dataset):
         super().__init__([node], self._arrange(node._columns, names, outputs))
         uniform = all(getattr(operation, "uniform", False) for operation in given)
         self._blocks = uniform and len(outputs) == len(names)
+        self._steps = with_tables(given) if self._blocks else []
 
     def _arrange(self, columns: list[str], names: list[str], outputs: list[str]) -> list[str]:
         """The columns of the result; remembers where each comes from: (row, position)."""
@@ -117,7 +119,7 @@ class MapDataset(Dataset):
         try:
             made = inputs
             stream = run.draws(self._place, numbers)
-            for operation in self._work.operations:
+            for operation in self._steps:
                 made = operation.block(made, stream)
         except Exception:
             # The same row by row: the error that it meets names its row.

@@ -20,6 +20,9 @@ class Transform:
 
     # Whether rows of one shape give rows of one shape, so that blocks can be formed.
     uniform = True
+    # Whether an element of the result depends on one element and its channel only, and the axes
+    # stay or the channels move to the front.
+    pointwise = False
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
         raise NotImplementedError

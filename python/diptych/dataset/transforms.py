@@ -134,6 +134,8 @@ class TypeCast(Transform):
     array([ 1, -1], dtype=int32)
     """
 
+    pointwise = True
+
     def __init__(self, output_type: Any) -> None:
         self.output_type = output_type
         self._type = np.dtype(dtype_to_nptype(output_type))

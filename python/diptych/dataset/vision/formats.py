@@ -77,6 +77,8 @@ class Rescale(ImageTransform):
     array([[0., 1.]], dtype=float32)
     """
 
+    pointwise = True
+
     def __init__(self, rescale: float, shift: float) -> None:
         self.rescale = check_number("Rescale", "rescale", rescale, -np.inf)
         self.shift = check_number("Rescale", "shift", shift, -np.inf)
@@ -99,6 +101,8 @@ class Normalize(ImageTransform):
     >>> vision.Normalize([10.0], [2.0])(np.array([[10, 14]], np.uint8))
     array([[0., 2.]], dtype=float32)
     """
+
+    pointwise = True
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
         self.mean = [check_number("Normalize", "mean", m, -np.inf) for m in mean]
@@ -126,6 +130,8 @@ class Normalize(ImageTransform):
 class HWC2CHW(ImageTransform):
     """(H, W, C) to (C, H, W); (H, W) to (1, H, W)."""
 
+    pointwise = True
+
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
         return channels_first(x)
 
@@ -138,6 +144,8 @@ class ToTensor(ImageTransform):
     >>> vision.ToTensor()(np.array([[0, 255]], np.uint8))
     array([[[0., 1.]]], dtype=float32)
     """
+
+    pointwise = True
 
     def __init__(self, output_type: Any = np.float32) -> None:
         self.output_type = output_type
