@@ -56,6 +56,11 @@ LAYERS = [
     (nn.CosineSimilarity(), normal(3, 4), normal(3, 4)), (nn.L1Regularizer(0.1), normal(3)),
     (nn.MatMul(True), normal(4, 3), normal(4, 2)), (nn.Roll(1, 0), normal(4)),
     (nn.Tril(), normal(3, 3)), (nn.Triu(), normal(3, 3)),
+    (nn.Jvp(nn.Tanh()), normal(3), normal(3)), (nn.Vjp(nn.Tanh()), normal(3), normal(3)),
+    (nn.ReduceLogSumExp(1), normal(3, 4)), (nn.LGamma(), unit(3)), (nn.DiGamma(), ints(1, 2)),
+    (nn.LBeta(), unit(3), unit(3)), (nn.Moments(0), normal(4, 3)), (nn.Range(1, 7, 2),),
+    (nn.TimeDistributed(nn.Dense(3, 4), 1), normal(2, 5, 3)),
+    (nn.TimeDistributed(nn.Dense(3, 4), 1, 0), normal(2, 5, 3)),
 ]  # fmt: skip
 ACTIVATIONS = [
     (getattr(nn, name)(), normal(3, 4))
@@ -98,6 +103,9 @@ POOLS = [
         ("AdaptiveMaxPool", (3,)))
 ] + [
     (nn.MaxPool2d(2, 2, return_indices=True), normal(1, 2, 4, 4)), (nn.MaxPool2d(2), X),
+    (nn.MaxUnpool1d(2), normal(1, 2, 3), ints([[0, 3, 4], [1, 2, 5]])),
+    (nn.MaxUnpool2d(2), normal(1, 1, 1, 2), ints([[[0, 3]]])),
+    (nn.MaxUnpool3d(2), normal(1, 1, 1, 1, 1), ints([[[[7]]]])),
     (nn.LPPool1d(2, 2), unit(1, 2, 6)), (nn.LPPool2d(2, 2), unit(1, 2, 6, 6)),
 ]  # fmt: skip
 IMAGES = [
@@ -145,9 +153,9 @@ LOSSES = [(getattr(nn, name)(), A, B) for name in (
 ]  # fmt: skip
 ALL = LAYERS + ACTIVATIONS + ATTENTION + CONVOLUTIONS + NORMS + POOLS + IMAGES + RECURRENT + LOSSES
 FAMILIES = (
-    "activation", "attention", "basic", "container", "conv", "embedding", "image", "loss.classes",
-    "loss.distance", "loss.margin", "loss.overlap", "norm", "padding", "pool", "rnn", "similarity",
-    "transformer",
+    "activation", "attention", "basic", "container", "conv", "embedding", "grad", "image",
+    "loss.classes", "loss.distance", "loss.margin", "loss.overlap", "math", "norm", "padding",
+    "pool", "rnn", "similarity", "timedistributed", "transformer",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import ops
@@ -24,6 +25,9 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]
 
 
@@ -429,3 +433,93 @@ class AdaptiveMaxPool3d(_AdaptiveMax):
     """
 
     _rank, _op = 3, "adaptive_max_pool3d"
+
+
+class _MaxUnpool(Cell):
+    """What MaxUnpool1d, 2d and 3d share; a subclass sets ``_rank``."""
+
+    _rank: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        cls, n = type(self).__name__, self._rank
+        self.kernel_size = each_axis(cls, "kernel_size", kernel_size, n)
+        self.stride = self.kernel_size if stride is None else each_axis(cls, "stride", stride, n)
+        self.padding = each_axis(cls, "padding", padding, n, 0)
+
+    def _sizes(self, x: Tensor, output_size: Any) -> tuple[int, ...]:
+        steps = zip(
+            x.shape[-self._rank :], self.stride, self.padding, self.kernel_size, strict=True
+        )
+        usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in steps)
+        if output_size is None:
+            return usual
+        sizes = tuple(output_size)[-self._rank :]
+        near = zip(sizes, usual, self.stride, strict=False)
+        if len(sizes) != self._rank or any(abs(n - u) >= s for n, u, s in near):
+            raise ValueError(
+                f"For '{type(self).__name__}', 'output_size' must be nearer to {usual} than "
+                f"'stride' {self.stride}, but got {output_size!r}"
+            )
+        return sizes
+
+    def construct(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        if x.ndim not in (self._rank + 1, self._rank + 2) or x.shape != indices.shape:
+            raise ValueError(
+                f"For '{type(self).__name__}', the input must have {self._rank + 2} axes ("
+                f"{self._rank + 1} without a batch) and 'indices' its shape, but got {x.shape} and "
+                f"{indices.shape}"
+            )
+        sizes, lead = self._sizes(x, output_size), x.shape[: -self._rank]
+        places = math.prod(sizes)
+        zero = ops.zeros((*lead, places), x.dtype)
+        flat = ops.tensor_scatter_elements(
+            zero, indices.reshape((*lead, -1)), x.reshape((*lead, -1)), len(lead)
+        )
+        return flat.reshape((*lead, *sizes))
+
+    def extend_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Undoes MaxPool1d as far as it goes. The settings are those of MaxUnpool2d.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.MaxUnpool1d(2)
+    >>> net(ms.Tensor([[[5.0, 7.0]]]), ms.Tensor([[[1, 2]]], ms.int32)).tolist()
+    [[[0.0, 5.0, 7.0, 0.0]]]
+    """
+
+    _rank = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Undoes MaxPool2d as far as it goes: ``net(x, indices, output_size=None)`` puts each element
+    of x (N, C, H, W) at the place that indices name in its plane, among zeros.
+
+    Args:
+        kernel_size, stride, padding: those of the pool; ``stride`` None is kernel_size. They give
+            the size (H - 1) stride - 2 padding + kernel_size, from which ``output_size`` may differ
+            by less than stride.
+
+    >>> import diptych as ms
+    >>> x = ms.ops.rand(1, 1, 4, 4)
+    >>> values, places = ms.nn.MaxPool2d(2, 2, return_indices=True)(x)
+    >>> ms.nn.MaxUnpool2d(2)(values, places).shape
+    (1, 1, 4, 4)
+    """
+
+    _rank = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Undoes MaxPool3d as far as it goes. The settings are those of MaxUnpool2d.
+
+    >>> import diptych as ms
+    >>> values, places = ms.nn.MaxPool3d(2, 2, return_indices=True)(ms.ops.ones((1, 1, 2, 2, 2)))
+    >>> ms.nn.MaxUnpool3d(2)(values, places).sum().item()
+    1.0
+    """
+
+    _rank = 3
