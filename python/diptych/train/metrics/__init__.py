@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import bleu, classification, confusion, curve, error, surface
+from .bleu import *  # noqa: F403
 from .classification import *  # noqa: F403
-from .classification import __all__ as _classification
+from .confusion import *  # noqa: F403
+from .curve import *  # noqa: F403
 from .error import *  # noqa: F403
-from .error import __all__ as _error
 from .metric import EvaluationBase, Metric, rearrange_inputs
+from .surface import *  # noqa: F403
 
 __all__ = ["EvaluationBase", "Metric", "get_metric_fn", "get_metrics", "names", "rearrange_inputs"]
-__all__ += _classification + _error
+for _part in (bleu, classification, confusion, curve, error, surface):
+    __all__ += _part.__all__
 
 _FACTORY: dict[str, Callable[..., Any]] = {
     name: globals()[cls]
@@ -20,14 +24,22 @@ _FACTORY: dict[str, Callable[..., Any]] = {
         "F1": "F1",
         "acc": "Accuracy",
         "accuracy": "Accuracy",
+        "auc": "auc",
+        "bleu_score": "BleuScore",
+        "confusion_matrix": "ConfusionMatrix",
+        "confusion_matrix_metric": "ConfusionMatrixMetric",
         "cosine_similarity": "CosineSimilarity",
         "dice": "Dice",
+        "hausdorff_distance": "HausdorffDistance",
         "loss": "Loss",
         "mae": "MAE",
+        "mean_surface_distance": "MeanSurfaceDistance",
         "mse": "MSE",
         "perplexity": "Perplexity",
         "precision": "Precision",
         "recall": "Recall",
+        "roc": "ROC",
+        "root_mean_square_distance": "RootMeanSquareDistance",
         "top_1_accuracy": "Top1CategoricalAccuracy",
         "top_5_accuracy": "Top5CategoricalAccuracy",
         "topk": "TopKCategoricalAccuracy",
