@@ -7,6 +7,7 @@ lambdas, column. CPython's own code object tells which names are local, shared o
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import types
 import warnings
@@ -39,11 +40,18 @@ class _File:
     """The functions of one file by first line."""
 
     def __init__(self, filename: str, lines: list[str]) -> None:
+        self.filename = filename
         self.lines = lines
         self.by_line: dict[int, list[FunctionNode]] = {}
         for node in ast.walk(ast.parse("".join(lines), filename)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 self.by_line.setdefault(_first_line(node), []).append(node)
+
+    @functools.cached_property
+    def codes(self) -> list[types.CodeType]:
+        """What the text compiles to now, all code objects."""
+        text = "".join(self.lines)
+        return list(_codes(compile(text, self.filename, "exec", dont_inherit=True)))
 
 
 _files: dict[str, _File] = {}
@@ -87,6 +95,10 @@ def _same_function(node: FunctionNode, code: types.CodeType) -> bool:
     return code.co_name == node.name
 
 
+def _size(node: ast.AST) -> int:
+    return sum(1 for _ in ast.walk(node))
+
+
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
@@ -115,11 +127,9 @@ def _is_stale(source: Source, code: types.CodeType) -> bool:
     what runs. Functions with assert are not judged, test runners rewrite them."""
     if any(isinstance(n, ast.Assert) for n in ast.walk(source.node)):
         return False
-    text = "".join(_files[source.filename].lines)
-    module = compile(text, source.filename, "exec", dont_inherit=True)
     same = [
         c.co_code
-        for c in _codes(module)
+        for c in _files[source.filename].codes
         if c.co_name == code.co_name and c.co_firstlineno == code.co_firstlineno
     ]
     return bool(same) and code.co_code not in same
@@ -136,22 +146,22 @@ def _search(code: types.CodeType) -> Source | None:
     file = _file(code.co_filename)
     if file is None:
         return None
-    for node in file.by_line.get(code.co_firstlineno, ()):
-        if not _same_function(node, code):
-            continue
-        body = node.body
-        if isinstance(node, ast.Lambda):
-            body = [ast.copy_location(ast.Return(node.body), node.body)]
-        source = Source(node, body, code.co_filename, _global_names(node))
-        if _is_stale(source, code):
-            warnings.warn(
-                f"source of {code.co_qualname} changed after import; it is called as Python "
-                "instead of being staged",
-                stacklevel=2,
-            )
-            return None
-        return source
-    return None
+    matches = [n for n in file.by_line.get(code.co_firstlineno, ()) if _same_function(n, code)]
+    if not matches:
+        return None
+    node = min(matches, key=_size)  # of lambdas inside one another the innermost
+    body = node.body
+    if isinstance(node, ast.Lambda):
+        body = [ast.copy_location(ast.Return(node.body), node.body)]
+    source = Source(node, body, code.co_filename, _global_names(node))
+    if _is_stale(source, code):
+        warnings.warn(
+            f"source of {code.co_qualname} changed after import; it is called as Python "
+            "instead of being staged",
+            stacklevel=2,
+        )
+        return None
+    return source
 
 
 def find(code: types.CodeType) -> Source | None:
