@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -192,7 +193,7 @@ class BatchDataset(Dataset):
         by_block = self._plain() and self._inputs[0]._can_fetch()
         tasks = self._block_tasks(run) if by_block else self._row_tasks(run)
         work = self._fetch_task if by_block else self._work
-        num = self._workers() if by_block else self._num_workers
+        num = min(self._workers(), os.cpu_count() or 1) if by_block else self._num_workers
         if num > 1 or self._processes:
             if self._pool is None:
                 self._pool = Pool("batch", work, num, self._processes)

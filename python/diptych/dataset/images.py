@@ -74,9 +74,8 @@ class _FileDataset(ArrayDataset):
         where = type(self).__name__
         folder = check_folder(where, dataset_dir)
         self._readers = [self._part(where, folder, part) for part in check_usage(where, usage)]
-        self._threads = worker_number(where, num_parallel_workers)
         chooser = make_sampler(where, num_samples, shuffle, sampler, num_shards, shard_id)
-        super().__init__(self._names, [], chooser)
+        super().__init__(self._names, [], chooser, worker_number(where, num_parallel_workers))
 
     def _part(self, where: str, folder: Path, part: str) -> Callable[[], Sequence[np.ndarray]]:
         """Finds the files of 'train' or 'test'; what it returns reads them."""
@@ -85,7 +84,7 @@ class _FileDataset(ArrayDataset):
     def _load(self) -> None:
         if self._arrays:
             return
-        with ThreadPoolExecutor(self._threads) as threads:
+        with ThreadPoolExecutor(self._num_workers) as threads:
             parts = list(threads.map(lambda read: read(), self._readers))
         columns = zip(*parts, strict=True)
         self._arrays = [c[0] if len(c) == 1 else np.concatenate(c) for c in columns]
@@ -103,7 +102,7 @@ class MnistDataset(_FileDataset):
             t10k-labels-..., each plain or with .gz.
         usage: 'train', 'test' or 'all' (the default).
         num_samples: at most so many rows.
-        num_parallel_workers: threads that read the files.
+        num_parallel_workers: threads that read the files and make batches.
         shuffle: random order; True by default.
         sampler: a Sampler or row numbers, instead of num_samples, shuffle and num_shards.
         num_shards, shard_id: this process's part of the rows.

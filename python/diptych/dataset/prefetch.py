@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 import weakref
@@ -44,6 +45,7 @@ class _Prefetch:
         lock = threading.RLock()
         self._filled, self._drained = threading.Condition(lock), threading.Condition(lock)
         self._thread = threading.Thread(target=self._produce, name="dataset", daemon=True)
+        _alive.add(self)
         self._thread.start()
 
     def _produce(self) -> None:
@@ -107,14 +109,27 @@ class _Prefetch:
         return item, waited
 
     def close(self) -> None:
-        """Ends the thread; what it has ready is dropped."""
+        """Tells the thread to end; what it has ready is dropped."""
         with self._drained:
             self._closed = True
             self._items.clear()
             self._drained.notify_all()
             self._filled.notify_all()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=5)
+
+    def join(self) -> None:
+        """Waits for the thread, which ends after the row that it works on."""
+        self._thread.join(timeout=5)
+
+
+# Threads must not run into the interpreter's end.
+_alive: weakref.WeakSet[_Prefetch] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for prefetch in list(_alive):
+        prefetch.close()
+        prefetch.join()
 
 
 def _to_tensor(value: np.ndarray, share: bool) -> Any:

@@ -145,9 +145,13 @@ class ArrayDataset(MappableDataset):
     objects, which take no more room than it needs."""
 
     def __init__(
-        self, columns: Sequence[str], arrays: Sequence[np.ndarray], sampler: Sampler
+        self,
+        columns: Sequence[str],
+        arrays: Sequence[np.ndarray],
+        sampler: Sampler,
+        num_workers: int,
     ) -> None:
-        super().__init__(columns, sampler)
+        super().__init__(columns, sampler, num_workers)
         self._arrays = list(arrays)
 
     def _length(self) -> int:
@@ -175,6 +179,7 @@ class NumpySlicesDataset(ArrayDataset):
             {name: list or array}. All must have one length.
         column_names: names; column_0, column_1 ... or the dict's keys by default.
         num_samples: at most so many rows.
+        num_parallel_workers: threads that make batches.
         shuffle: random order; True by default.
         sampler: a Sampler or row numbers, instead of num_samples, shuffle and num_shards.
         num_shards, shard_id: this process's part of the rows.
@@ -192,6 +197,7 @@ class NumpySlicesDataset(ArrayDataset):
         data: Any,
         column_names: str | Sequence[str] | None = None,
         num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
         shuffle: bool | None = None,
         sampler: Any = None,
         num_shards: int | None = None,
@@ -217,7 +223,8 @@ class NumpySlicesDataset(ArrayDataset):
                     f"{len(arrays[0])}; all columns must have the same number"
                 )
         chooser = make_sampler(where, num_samples, shuffle, sampler, num_shards, shard_id)
-        super().__init__(names_list(where, "column_names", names), arrays, chooser)
+        num_workers = worker_number(where, num_parallel_workers)
+        super().__init__(names_list(where, "column_names", names), arrays, chooser, num_workers)
 
 
 def _column(name: str, values: Any) -> np.ndarray:

@@ -81,8 +81,8 @@ class _TextDataset(ArrayDataset):
     def __init__(
         self, files: list[str], columns: Sequence[str], sampler: Sampler, num_workers: int
     ) -> None:
-        super().__init__(columns, [], sampler)
-        self._files, self._threads = files, num_workers
+        super().__init__(columns, [], sampler, num_workers)
+        self._files = files
 
     def _read(self, path: str) -> list[Any]:
         """The file's rows."""
@@ -94,7 +94,7 @@ class _TextDataset(ArrayDataset):
 
     def _length(self) -> int:
         if not self._arrays:
-            with ThreadPoolExecutor(self._threads) as threads:
+            with ThreadPoolExecutor(self._num_workers) as threads:
                 parts = list(threads.map(self._read, self._files))
             self._arrays = self._arrays_of([row for part in parts for row in part])
             chooser = self._sampler.child_sampler or self._sampler
@@ -125,7 +125,7 @@ class TextFileDataset(_TextDataset):
     Args:
         dataset_files: a path, a pattern such as 'data/*.txt', or a list of them.
         num_samples: at most so many rows.
-        num_parallel_workers: threads that read files.
+        num_parallel_workers: threads that read files and make batches.
         shuffle: True or Shuffle.GLOBAL (the default): all lines; Shuffle.FILES: only the files;
             False: nothing.
         num_shards, shard_id: this process's part of the rows.
@@ -172,7 +172,7 @@ class CSVDataset(_TextDataset):
             (int32), float (float32) or str. Without it all columns are text.
         column_names: names; without it each file's first line holds them.
         num_samples: at most so many rows.
-        num_parallel_workers: threads that read files.
+        num_parallel_workers: threads that read files and make batches.
         shuffle: as in TextFileDataset.
         num_shards, shard_id: this process's part of the rows.
 
