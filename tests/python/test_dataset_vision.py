@@ -251,6 +251,60 @@ def test_random_color():
     np.testing.assert_array_equal(same, IMAGE)
 
 
+def test_histogram_effects_agree_with_pillow():
+    image = pytest.importorskip("PIL.Image")
+    ops = pytest.importorskip("PIL.ImageOps")
+    rng = np.random.default_rng(2)
+    dull = (90 + 20 * rng.standard_normal((40, 30, 3))).clip(60, 140).astype(np.uint8)
+    flat = np.full((5, 4, 3), 9, np.uint8)
+    for array in (dull, IMAGE, flat):
+        pil = image.fromarray(array)
+        for made, want in (
+            (vision.AutoContrast(), ops.autocontrast(pil)),
+            (vision.AutoContrast(5), ops.autocontrast(pil, 5)),
+            (vision.Equalize(), ops.equalize(pil)),
+            (vision.Posterize(3), ops.posterize(pil, 3)),
+            (vision.Solarize(100), ops.solarize(pil, 100)),
+        ):
+            np.testing.assert_array_equal(made(array), np.asarray(want), err_msg=repr(made))
+    np.testing.assert_array_equal(vision.Equalize()(dull[..., 0]), vision.Equalize()(dull)[..., 0])
+    window = vision.Solarize((10, 20))(np.arange(30, dtype=np.uint8).reshape(5, 6))
+    assert (window.reshape(-1)[10:21] == 255 - np.arange(10, 21)).all() and window[0, 3] == 3
+    with pytest.raises(TypeError, match="it must be uint8"):
+        vision.Posterize(3)(IMAGE.astype(np.float32))
+
+
+def test_gaussian_blur():
+    weights = [
+        np.exp(-((np.arange(n) - n // 2) ** 2) / (2 * s * s)) for n, s in ((3, 0.8), (5, 1.5))
+    ]
+    want = np.pad(IMAGE.astype(np.float64), ((2, 2), (1, 1), (0, 0)), "reflect")
+    for axis, w in zip((1, 0), weights, strict=True):
+        want = np.apply_along_axis(np.convolve, axis, want, w / w.sum(), "valid")
+    made = vision.GaussianBlur((3, 5), (0.8, 1.5))(IMAGE)
+    assert np.abs(made - want).max() <= 0.51
+    np.testing.assert_allclose(vision.GaussianBlur((3, 5), (0.8, 1.5))(IMAGE / 255), want / 255)
+    with pytest.raises(ValueError, match="'kernel_size' is 4"):
+        vision.GaussianBlur(4)
+
+
+def test_random_erasing():
+    ones = np.ones((3, 20, 30), np.float32)
+    made = many(vision.RandomErasing(0.6, (0.1, 0.2), (0.5, 2), value=[2, 3, 4]), ones, 800)
+    erased = made[:, 0] == 2
+    assert abs(erased.any((1, 2)).mean() - 0.6) < 0.06
+    np.testing.assert_array_equal(erased, made[:, 2] == 4)
+    parts = erased.mean((1, 2))[erased.any((1, 2))]
+    assert 0.08 < parts.min() and parts.max() < 0.22
+    for mask in erased[:30]:
+        rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+        assert mask.sum() == len(rows) * len(columns), "one rectangle"
+    noise = vision.RandomErasing(1.0, value="random")(ones)
+    assert len(np.unique(noise)) > 10
+    with pytest.raises(ValueError, match=r"must be \(C, H, W\)"):
+        vision.RandomErasing()(ones[0])
+
+
 # ---- encoded images, batches, choices
 
 
@@ -265,6 +319,7 @@ def test_decode_and_pillow():
     assert pil.size == (7, 9)
     np.testing.assert_array_equal(vision.ToTensor()(pil), vision.ToTensor()(IMAGE))
     np.testing.assert_array_equal(vision.ToNumpy()(vision.ToPIL()(IMAGE)), IMAGE)
+    assert vision.RandomCropDecodeResize((4, 5))(data).shape == (4, 5, 3)
     with pytest.raises(ValueError, match="5 bytes are no readable image"):
         vision.Decode()(b"hello")
     rows = ds.GeneratorDataset([np.frombuffer(data, np.uint8)] * 3, "x")

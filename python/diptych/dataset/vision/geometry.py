@@ -10,6 +10,7 @@ import numpy as np
 from ..config import check_int
 from ..draws import Draws
 from ..transform import check_number, check_pair, check_prob
+from .formats import Decode
 from .image import Border, ImageTransform, Inter, check_enum, size_pair, to_type
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "HorizontalFlip",
     "Pad",
     "RandomCrop",
+    "RandomCropDecodeResize",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
     "RandomRotation",
@@ -285,6 +287,16 @@ class RandomResizedCrop(ImageTransform):
             part = x[i : i + 1, top : top + h, left : left + w]
             made[i] = resized(part, *self.size, self.interpolation)[0]
         return made
+
+
+class RandomCropDecodeResize(RandomResizedCrop):
+    """Decode and RandomResizedCrop as one: takes the bytes of an image file."""
+
+    uniform = False
+
+    def __call__(self, *columns: Any) -> Any:
+        images = tuple(Decode()(column) for column in columns)
+        return super().__call__(*images)
 
 
 # ---- flips and rotations
