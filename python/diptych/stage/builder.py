@@ -24,8 +24,10 @@ _DTYPES = {bool: "bool", int: "int64", float: "float64"}
 class Builder:
     """Builds one graph on this thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: bool = False) -> None:
         self.graph = _core.Graph()
+        self.inputs: list[Tensor] = []
+        self._records = records
         self._regions: list[Any] = [None]
         self._line: tuple[Any, ...] = ()
         self._entry: Params = {}
@@ -36,16 +38,24 @@ class Builder:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Op calls inside append nodes; ``finish`` is to be called inside."""
+        before = _core.set_grad_enabled(self._records)
         self.graph.begin()
         try:
             yield
         except BaseException:
-            self.graph.end()
+            if _core.is_capturing():
+                self.graph.end()
             raise
+        finally:
+            _core.set_grad_enabled(before)
 
     def input(self, like: Tensor) -> Tensor:
         """The next input of the graph, of the dtype and shape of ``like``."""
-        return self.graph.input(like.dtype, like.shape)
+        made = self.graph.input(like.dtype, like.shape)
+        if self._records and like.requires_grad:
+            made = _core.variable(made)
+        self.inputs.append(made)
+        return made
 
     def touch(self, parameter: Parameter) -> None:
         """Makes a parameter an input of the graph; its value at entry is kept for undoing."""

@@ -22,13 +22,28 @@ __all__ = ["stage"]
 _FRAMES_A_CALL = 40  # of Python, for one staged call within a few blocks and expressions
 
 
-def stage(fn: Callable, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Staged:
+Seal = Callable[[Any, list[Tensor], list[Tensor]], list[Tensor]]
+
+
+def stage(
+    fn: Callable,
+    args: Sequence[Any] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    records: bool = False,
+    seal: Seal | None = None,
+) -> Staged:
     """Stages ``fn(*args, **kwargs)`` for tensors of these dtypes and shapes; nothing is computed.
 
     Tensors among the arguments, also in lists, tuples and dicts, become inputs; everything else is
     static. What is read from globals, attributes and closures is guarded, tensors found there are
     hidden inputs. Numbers in attributes that the function both reads and writes are hidden inputs
     too, unless something needs their value while staging.
+
+    Args:
+        records: gradients are recorded while staging, for inputs that require one.
+        seal: called with the graph, its symbolic inputs and its outputs before the graph is
+            closed; gives further outputs (the saved values of a gradient).
 
     Raises:
         GraphError: the function cannot become one graph; the text shows where and why.
@@ -43,13 +58,12 @@ def stage(fn: Callable, args: Sequence[Any] = (), kwargs: dict[str, Any] | None 
     >>> staged.rebuild(staged.graph.run(staged.gather([x]))).tolist()
     [2.0, 3.0]
     """
-    first = _Staging(frozenset())
-    staged = first.run(fn, args, kwargs or {})
+    staged = _Staging(frozenset(), records, seal).run(fn, args, kwargs or {})
     states = _states(staged)
     if not states:
         return staged
     try:
-        return _Staging(states).run(fn, args, kwargs or {})
+        return _Staging(states, records, seal).run(fn, args, kwargs or {})
     except (GraphError, TypeError, ValueError):
         return staged  # the number is needed while staging: it stays guarded
 
@@ -78,12 +92,15 @@ def _deep_recursion(max_depth: int) -> Iterator[None]:
 class _Staging:
     """One run of the interpreter, from arguments to a Staged."""
 
-    def __init__(self, states: frozenset[Any]) -> None:
-        self._builder = Builder()
+    def __init__(self, states: frozenset[Any], records: bool, seal: Seal | None) -> None:
+        self._builder = Builder(records)
+        self._records = records
+        self._seal = seal
         self._max_depth = get_context("max_call_depth")
         self._interp = Interpreter(self._builder, states, self._max_depth)
         self._inputs: list[int] = []
         self._leaf_count = 0
+        self._by_object: dict[int, Tensor] = {}  # one input for a tensor given twice
         self._leaves: dict[int, tuple[Tensor, int]] = {}
         self._containers: dict[int, Any] = {}
         self._outputs: list[Tensor] = []
@@ -103,6 +120,10 @@ class _Staging:
             structure = self.structure(value)
             writes = self._writes()
             self._interp.journal.cut(0)
+            if self._seal is not None:
+                self._outputs += self._seal(
+                    self._builder.graph, self._builder.inputs, list(self._outputs)
+                )
             self._builder.finish(self._outputs)
         reads = list(observer.reads.values())
         hidden = observer.hidden
@@ -127,10 +148,12 @@ class _Staging:
         if isinstance(value, Parameter) or not isinstance(value, Tensor):
             self._interp.observer.add_known(value)
             return value
-        made = self._builder.input(value)
-        self._interp.observer.add_known(made)
-        self._inputs.append(index)
-        self._leaves[id(made)] = (made, index)
+        made = self._by_object.get(id(value))
+        if made is None:
+            made = self._by_object[id(value)] = self._builder.input(value)
+            self._interp.observer.add_known(made)
+            self._inputs.append(index)
+            self._leaves[id(made)] = (made, index)
         return made
 
     # ---- results
