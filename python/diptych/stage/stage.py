@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .. import _core
 from .._core import Parameter, Tensor
 from ..context import get_context
 from .builder import Builder, alias
@@ -30,7 +31,7 @@ def stage(
     args: Sequence[Any] = (),
     kwargs: dict[str, Any] | None = None,
     *,
-    records: bool = False,
+    records: bool | None = None,
     seal: Seal | None = None,
 ) -> Staged:
     """Stages ``fn(*args, **kwargs)`` for tensors of these dtypes and shapes; nothing is computed.
@@ -41,7 +42,7 @@ def stage(
     too, unless something needs their value while staging.
 
     Args:
-        records: gradients are recorded while staging, for inputs that require one.
+        records: whether gradients are recorded while staging; None: if they are now.
         seal: called with the graph, its symbolic inputs and its outputs before the graph is
             closed; gives further outputs (the saved values of a gradient).
 
@@ -58,6 +59,7 @@ def stage(
     >>> staged.rebuild(staged.graph.run(staged.gather([x]))).tolist()
     [2.0, 3.0]
     """
+    records = _core.grad_enabled() if records is None else records
     staged = _Staging(frozenset(), records, seal).run(fn, args, kwargs or {})
     states = _states(staged)
     if not states:
@@ -73,7 +75,7 @@ def _states(staged: Staged) -> frozenset[Any]:
     numbers = {
         read.place.slot
         for read in staged.reads
-        if read.place.kind == "attr" and type(read.value) in (int, float)
+        if read.place.kind in ("attr", "global", "cell") and type(read.value) in (int, float)
     }
     return frozenset(numbers & {write.place.slot for write in staged.writes})
 
