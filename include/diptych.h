@@ -252,6 +252,47 @@ DIP_API dip_Status dip_optimizer_get(const dip_Optimizer *o, const char *number,
 DIP_API dip_Status dip_optimizer_save(const dip_Optimizer *o, const char *path);
 DIP_API dip_Status dip_optimizer_load(dip_Optimizer *o, const char *path);
 
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+/* A function of tensors: fills out[nout] with new references. Called with symbolic tensors while it
+ * is compiled: their types are known, their values are not (looking at them fails with TYPE). */
+typedef struct dip_Function {
+    dip_Status (*call)(void *ctx, int nin, dip_Tensor *const *in, int nout, dip_Tensor **out);
+    void *ctx;
+} dip_Function;
+
+/* A compiled function: optimised, planned, replayed. One thread at a time may run it. */
+typedef struct dip_Graph dip_Graph;
+
+/* Calls f once; its op calls become a graph for inputs of the types of like[nin]. Gradients and
+ * optimiser steps inside become part of it: a training step is one graph. The parameters it reads
+ * are read anew at each run, those it changes are changed by each run. Other tensors that f uses
+ * are constants. When f fails, so does the call, and nothing has changed. */
+DIP_API dip_Status dip_compile(dip_Function f, int nin, dip_Tensor *const *like, int nout,
+                               dip_Graph **out);
+DIP_API void dip_graph_free(dip_Graph *g); /* NULL is fine */
+/* Inputs have the dtypes and sizes the graph was compiled for. On failure no parameter, optimiser
+ * or random state has changed. */
+DIP_API dip_Status dip_graph_run(dip_Graph *g, int nin, dip_Tensor *const *in, int nout,
+                                 dip_Tensor **out);
+typedef struct dip_GraphInfo {
+    int64_t nodes, steps; /* of the graph; of the plan that is replayed, 0: there is none */
+    int64_t arena;        /* bytes of intermediate values, in use while it runs */
+    int64_t results;      /* bytes of fresh results each run */
+} dip_GraphInfo;
+DIP_API dip_Status dip_graph_info(dip_Graph *g, dip_GraphInfo *out);
+/* The graph as text, to be freed with free(). */
+DIP_API char *dip_graph_text(const dip_Graph *g);
+
+/* then(in) or otherwise(in) by a bool[] value. Inside a compiled function both are captured, and
+ * one of them runs; their results must have equal types. Differentiable. */
+DIP_API dip_Status dip_cond(dip_Tensor *condition, dip_Function then, dip_Function otherwise,
+                            int nin, dip_Tensor *const *in, int nout, dip_Tensor **out);
+/* values = body(values) while test(values) (one bool[]), from init[n]; out[n] are the last values.
+ * The types stay. Differentiable. */
+DIP_API dip_Status dip_while(dip_Function test, dip_Function body, int n, dip_Tensor *const *init,
+                             dip_Tensor **out);
+
 /* ---- random numbers, memory, threads --------------------------------------------------------- */
 
 /* One state for the process: every random op takes the next numbers of it. */

@@ -445,13 +445,11 @@ static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
     Program *program = GRAPH(self)->program;
     const Plan *p = program ? program_plan(program) : NULL;
     if (!p) Py_RETURN_NONE;
-    long long results = 0;
-    for (BufferId b = 1; b < p->nbuffers; b++)
-        if (p->buffers[b].home == AT_RESULT) results += p->buffers[b].nbytes;
     Status status = plan_check(p);
     if (status != OK) return raise_status(status);
-    return Py_BuildValue("{sLsLsLsIsi}", "arena", (long long)p->arena, "results", results, "floor",
-                         (long long)p->floor, "buffers", p->nbuffers - 1, "steps", p->nsteps);
+    return Py_BuildValue("{sLsLsLsIsi}", "arena", (long long)p->arena, "results",
+                         (long long)plan_results(p), "floor", (long long)p->floor, "buffers",
+                         p->nbuffers - 1, "steps", p->nsteps);
 }
 
 struct Program *graph_program(PyObject *o) {

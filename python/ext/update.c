@@ -5,7 +5,6 @@
  * and its states get new values, in place where nobody else holds them; or, when anything fails,
  * none does. */
 #include "core.h"
-#include "eager/capture.h"
 
 enum { MAX_ATTRS = 128 };
 
@@ -117,11 +116,7 @@ static int list_updates(const Step *s, Py_ssize_t count, ParamUpdate *updates) {
         ParamUpdate *u = &updates[n++];
         u->param = PARAMETER(PySequence_Fast_GET_ITEM(s->params, i))->param;
         u->grad = TENSOR(g)->t;
-        for (int k = 0; k < s->nstate; k++) {
-            Param *holder = state_at(s, k, i)->param;
-            if (capture_is_on()) capture_touch(holder);
-            u->state[k] = &holder->value;
-        }
+        for (int k = 0; k < s->nstate; k++) u->state[k] = state_at(s, k, i)->param;
     }
     return n;
 }
@@ -134,7 +129,6 @@ static void show_results(const Step *s, Py_ssize_t count) {
         for (int k = 0; k < s->nstate; k++) {
             ParameterObject *holder = state_at(s, k, i);
             holder->base.t = holder->param->value;
-            holder->base.t->holder = holder->param;
         }
     }
 }

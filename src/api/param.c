@@ -151,9 +151,9 @@ dip_Status dip_optimizer_save(const dip_Optimizer *o, const char *path) {
     Status status = items && names ? OK : FAIL(NOMEM, "optimizer_save: no memory for names");
     for (int i = 0; i < n && status == OK; i++) {
         state_name(o, i, names[i], sizeof names[i]);
-        items[i] = (NamedTensor){names[i], o->states[i]};
+        items[i] = (NamedTensor){names[i], o->states[i]->value};
     }
-    if (status == OK && o->step >= 0) items[n] = (NamedTensor){"step", o->numbers[o->step]};
+    if (status == OK && o->step >= 0) items[n] = (NamedTensor){"step", o->numbers[o->step]->value};
     if (status == OK) status = safetensors_save(path, n + (o->step >= 0), items, NULL);
     free(items);
     free(names);
@@ -166,9 +166,9 @@ static Status find_states(const Optimizer *o, const Archive *a, const char *path
     for (int i = 0; i < n; i++) {
         char name[NAME_MAX_BYTES];
         state_name(o, i, name, sizeof name);
-        TRY(find_like(a, path, name, &o->states[i]->type, &found[i]));
+        TRY(find_like(a, path, name, &o->states[i]->value->type, &found[i]));
     }
-    if (o->step >= 0) TRY(find_like(a, path, "step", &o->numbers[o->step]->type, &found[n]));
+    if (o->step >= 0) TRY(find_like(a, path, "step", &o->numbers[o->step]->value->type, &found[n]));
     return OK;
 }
 
@@ -177,10 +177,7 @@ static Status take_states(Optimizer *o, Tensor *const *found) {
     double step = 1;
     if (o->step >= 0) TRY(dip_item(found[n], &step));
     if (o->step >= 0) TRY(optimizer_set(o, "step", step));
-    for (int i = 0; i < n; i++) {
-        tensor_unref(o->states[i]);
-        o->states[i] = tensor_alias(found[i]);
-    }
+    for (int i = 0; i < n; i++) TRY(param_assign(o->states[i], found[i]));
     return OK;
 }
 

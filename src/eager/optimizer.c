@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eager/capture.h"
 #include "eager/dispatch.h"
 #include "tensor/pool.h"
 
@@ -39,17 +40,18 @@ static Status new_number(const Optimizer *o, double value, Tensor **out) {
 
 /* A fresh tensor each time: a recorded step may hold the old one. */
 static Status put_number(Optimizer *o, int i, double value) {
-    Tensor *t;
+    AUTO_TENSOR t = NULL;
     TRY(new_number(o, value, &t));
-    tensor_unref(o->numbers[i]);
-    o->numbers[i] = t;
-    return OK;
+    if (o->numbers[i]) return param_assign(o->numbers[i], t);
+    o->numbers[i] = param_new(number_input(o, i)->name, t);
+    return param_require_grad(o->numbers[i], false);
 }
 
-static double number_value(const Optimizer *o, int i) {
-    double value;
-    memcpy(&value, o->numbers[i]->data, sizeof value);
-    return value;
+static Status number_value(const Optimizer *o, int i, double *out) {
+    const Tensor *t = o->numbers[i]->value;
+    TRY(tensor_check_values(t, "optimizer"));
+    memcpy(out, t->data, sizeof *out);
+    return OK;
 }
 
 Status optimizer_set(Optimizer *o, const char *number, double value) {
@@ -64,8 +66,7 @@ Status optimizer_set(Optimizer *o, const char *number, double value) {
 Status optimizer_get(const Optimizer *o, const char *number, double *out) {
     int i = find_number(o, number);
     if (i < 0) return no_number(o, number);
-    *out = number_value(o, i);
-    return OK;
+    return number_value(o, i, out);
 }
 
 /* ---- settings: "lr=0.1 use_nesterov=True" goes to numbers by name, the rest to the attributes */
@@ -126,7 +127,10 @@ static Status start_states(Optimizer *o) {
             Tensor *t;
             TRY(tensor_new(&type, o->op->name, &t));
             memset(t->data, 0, (size_t)tensor_nbytes(t));
-            o->states[i * o->nstate + k] = t;
+            Param *state = param_new(optimizer_state_name(o, k), t);
+            tensor_unref(t);
+            o->states[i * o->nstate + k] = state;
+            TRY(param_require_grad(state, false));
         }
     }
     return OK;
@@ -180,8 +184,8 @@ Status optimizer_new(const Op *op, const char *settings, int n, Param *const *pa
 void optimizer_free(Optimizer *o) {
     if (!o) return;
     for (int i = 0; i < o->nparams; i++) param_unref(o->params[i]);
-    for (int i = 0; i < o->nparams * o->nstate; i++) tensor_unref(o->states[i]);
-    for (int i = 0; i < o->nnumbers; i++) tensor_unref(o->numbers[i]);
+    for (int i = 0; i < o->nparams * o->nstate; i++) param_unref(o->states[i]);
+    for (int i = 0; i < o->nnumbers; i++) param_unref(o->numbers[i]);
     free(o->params);
     free(o->states);
     free(o->attrs);
@@ -214,9 +218,14 @@ static Status update_all(Optimizer *o, Tensor *const *grads) {
         ParamUpdate *u = &updates[n++];
         u->param = o->params[i];
         u->grad = grads[i];
-        for (int k = 0; k < o->nstate; k++) u->state[k] = &o->states[i * o->nstate + k];
+        for (int k = 0; k < o->nstate; k++) u->state[k] = o->states[i * o->nstate + k];
     }
-    UpdateRule rule = {o->op, o->attrs, o->nstate, o->nnumbers, o->numbers};
+    Tensor *numbers[PARAM_NUMBERS_MAX];
+    for (int i = 0; i < o->nnumbers; i++) {
+        if (capture_is_on()) capture_touch(o->numbers[i]);
+        numbers[i] = o->numbers[i]->value;
+    }
+    UpdateRule rule = {o->op, o->attrs, o->nstate, o->nnumbers, numbers};
     Status status = params_update(&rule, n, updates);
     free(updates);
     return status;
@@ -224,13 +233,14 @@ static Status update_all(Optimizer *o, Tensor *const *grads) {
 
 Status optimizer_apply(Optimizer *o, Tensor *const *grads) {
     TRY(check_grads(o, grads));
+    AUTO_TENSOR one = NULL;
     AUTO_TENSOR next = NULL;
-    if (o->step >= 0) TRY(new_number(o, number_value(o, o->step) + 1, &next));
+    if (o->step >= 0) {
+        TRY(new_number(o, 1, &one));
+        TRY(dispatch2(OP_add, NULL, o->numbers[o->step]->value, one, &next));
+    }
     TRY(update_all(o, grads));
-    if (!next) return OK;
-    tensor_unref(o->numbers[o->step]);
-    o->numbers[o->step] = tensor_keep(&next);
-    return OK;
+    return next ? param_assign(o->numbers[o->step], next) : OK;
 }
 
 Status optimizer_step(Optimizer *o) {

@@ -1,7 +1,8 @@
 /* Optimisers: an update op, the parameters it steps, their states and the op's numbers.
  *
  * Everything comes from the op's row: results after the first are states, weak inputs ("lr=0.1")
- * are the numbers, one of which may be `step`, counted up here. */
+ * are the numbers, one of which may be `step`, counted up here. States and numbers are Params, so
+ * that a step can be captured: changing the learning rate needs no new graph. */
 #ifndef DIP_OPTIMIZER_H
 #define DIP_OPTIMIZER_H
 
@@ -12,9 +13,9 @@ struct dip_Optimizer {
     const Op *op;
     int nparams, nstate, nnumbers;
     Param **params;                     /* owned references */
-    Tensor **states;                    /* nparams x nstate, owned */
+    Param **states;                     /* nparams x nstate, owned */
     SigInput inputs[16];                /* of the op's signature */
-    Tensor *numbers[PARAM_NUMBERS_MAX]; /* 0-d float64, owned */
+    Param *numbers[PARAM_NUMBERS_MAX];  /* 0-d float64, owned */
     int step;                           /* which number is the step; -1: none */
     void *attrs;
 };

@@ -116,19 +116,21 @@ Status param_add_grad(Param *p, Tensor *g) {
 
 /* ---- steps */
 
+static void touch(const UpdateRule *rule, const ParamUpdate *u) {
+    capture_touch(u->param);
+    for (int k = 0; k < rule->nstate; k++) capture_touch(u->state[k]);
+}
+
 static void list_inputs(const UpdateRule *rule, const ParamUpdate *u, Tensor **in) {
     in[0] = u->param->value;
-    for (int k = 0; k < rule->nstate; k++) in[1 + k] = *u->state[k];
+    for (int k = 0; k < rule->nstate; k++) in[1 + k] = u->state[k]->value;
     in[1 + rule->nstate] = u->grad;
     memcpy(in + 2 + rule->nstate, rule->numbers, (size_t)rule->nnumbers * sizeof *in);
 }
 
 static void take_results(const UpdateRule *rule, const ParamUpdate *u, Tensor **out) {
     param_take(u->param, out[0]);
-    for (int k = 0; k < rule->nstate; k++) {
-        tensor_unref(*u->state[k]);
-        *u->state[k] = out[1 + k];
-    }
+    for (int k = 0; k < rule->nstate; k++) param_take(u->state[k], out[1 + k]);
 }
 
 Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
@@ -136,7 +138,7 @@ Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) 
     Tensor **in = calloc((size_t)n * (size_t)(nin + nout) + 1, sizeof *in);
     if (!in) abort(); /* bookkeeping: the pool_small policy */
     Tensor **out = in + (ptrdiff_t)n * nin;
-    for (int i = 0; i < n && capture_is_on(); i++) capture_touch(updates[i].param);
+    for (int i = 0; i < n && capture_is_on(); i++) touch(rule, &updates[i]);
     for (int i = 0; i < n; i++) list_inputs(rule, &updates[i], in + (ptrdiff_t)i * nin);
     UpdateCalls calls = {rule->op, rule->attrs, n, nin, in, out, 0};
     bool was = tape_set(false);

@@ -51,12 +51,12 @@ typedef struct UpdateRule {
     const Op *op;
     const void *attrs;
     int nstate, nnumbers;
-    Tensor *const *numbers;
+    Tensor *const *numbers; /* one element each */
 } UpdateRule;
 typedef struct ParamUpdate {
     Param *param;
     Tensor *grad;
-    Tensor **state[PARAM_STATES_MAX]; /* [nstate]: where each state is kept, an owned reference */
+    Param *state[PARAM_STATES_MAX]; /* [nstate], each another Param */
 } ParamUpdate;
 /* One step of n parameters. On failure, out of memory included, every value and state is as
  * before. */

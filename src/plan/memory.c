@@ -116,6 +116,13 @@ static void take(Plan *p, const Item *items, uint32_t n, int64_t arena) {
     for (uint32_t i = 0; i < n; i++) p->buffers[items[i].buffer].at = items[i].at;
 }
 
+int64_t plan_results(const Plan *p) {
+    int64_t nbytes = 0;
+    for (BufferId b = 1; b < p->nbuffers; b++)
+        if (p->buffers[b].home == AT_RESULT) nbytes += p->buffers[b].nbytes;
+    return nbytes;
+}
+
 void plan_memory(Plan *p) {
     Item *items = checked(calloc(p->nbuffers, sizeof *items));
     uint32_t n = 0;

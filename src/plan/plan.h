@@ -103,6 +103,8 @@ Status plan_make(const Program *p, Plan **out);
 void plan_free(Plan *p); /* NULL is fine */
 void *plan_alloc(Plan *p, size_t nbytes);
 
+int64_t plan_results(const Plan *p); /* bytes of fresh results each run */
+
 /* memory.c: gives buffers their places in the arena. */
 void plan_memory(Plan *p);
 /* check.c: looks again, by other means, whether buffers that are alive at once overlap. */
