@@ -58,21 +58,29 @@ static void write_row(const Scatter *s, int64_t n, char *dst, int64_t to, const 
         write_blocks(s, n, dst, to, src, from);
 }
 
-/* One element each, without the way through blocks: the usual case of scattered numbers. */
-static bool write_element(const Scatter *s, char *dst, const char *src) {
-    if (s->to != s->from) return false;
-    if (s->mode == SCATTER_SET) {
-        memcpy(dst, src, (size_t)s->dst_size);
-        return true;
-    }
-    if (s->mode != SCATTER_ADD) return false;
-    switch (s->to) {
-    case DT_f32: *(float *)dst += *(const float *)src; return true;
-    case DT_f64: *(double *)dst += *(const double *)src; return true;
-    case DT_i32: *(uint32_t *)dst += *(const uint32_t *)src; return true;
-    case DT_i64: *(uint64_t *)dst += *(const uint64_t *)src; return true;
-    default: return false;
-    }
+/* n numbers, `step` apart, to offsets in order, without the way through blocks: the usual case of
+ * rows of one element. False: not for these dtypes or this mode. */
+static bool write_numbers(const Scatter *s, int64_t n, char *dst, const int64_t *offsets,
+                          const char *src, int64_t step) {
+    if (s->to != s->from || s->skip >= 0) return false;
+    if (s->mode == SCATTER_SET) switch (s->dst_size) {
+#define NUMBERS(T, op)                                                                             \
+    for (int64_t i = 0; i < n; i++) ((T *)dst)[offsets[i]] op((const T *)src)[i * step];           \
+    return true
+        case 1: NUMBERS(uint8_t, =);
+        case 2: NUMBERS(uint16_t, =);
+        case 4: NUMBERS(uint32_t, =);
+        default: NUMBERS(uint64_t, =);
+        }
+    if (s->mode == SCATTER_ADD) switch (s->to) {
+        case DT_f32: NUMBERS(float, +=);
+        case DT_f64: NUMBERS(double, +=);
+        case DT_i32: NUMBERS(uint32_t, +=);
+        case DT_i64: NUMBERS(uint64_t, +=);
+#undef NUMBERS
+        default: break;
+        }
+    return false;
 }
 
 /* The columns begin .. end - 1 of one row; all of it when the rest has several axes. */
@@ -80,7 +88,6 @@ static void write_rest(const Scatter *s, char *dst, const char *src, int64_t beg
     const Walk *w = &s->look.rest;
     int last = w->rank - 1;
     int64_t to = w->strides[0][last], from = w->strides[1][last];
-    if (w->count == 1 && write_element(s, dst, src)) return;
     if (last == 0) {
         write_row(s, end - begin, dst + begin * to * s->dst_size, to,
                   src + begin * from * s->src_size, from);
@@ -97,6 +104,11 @@ static void write_rest(const Scatter *s, char *dst, const char *src, int64_t beg
 
 /* ---- all rows */
 
+/* Whether the next n places lie in one row. */
+static bool step_evenly(const Walk *w, const WalkPlace *p, int64_t n) {
+    return p->index[w->rank - 1] + n <= w->dims[w->rank - 1];
+}
+
 static void write_tuples(const Scatter *s, int64_t outer, int64_t begin, int64_t end) {
     int64_t offsets[LOOKUP_BLOCK], tuples = s->look.tuples;
     char *dst = s->dst + outer * s->look.outer_step * s->dst_size;
@@ -105,6 +117,12 @@ static void write_tuples(const Scatter *s, int64_t outer, int64_t begin, int64_t
     for (int64_t t = 0; t < tuples; t += LOOKUP_BLOCK) {
         int64_t n = min_i64(tuples - t, LOOKUP_BLOCK);
         lookup_offsets(&s->look, t, n, offsets);
+        if (s->look.rest.count == 1 && step_evenly(&s->look.lead, &lead, n) &&
+            write_numbers(s, n, dst, offsets, s->src + lead.offset[0] * s->src_size,
+                          s->look.lead.strides[0][s->look.lead.rank - 1])) {
+            walk_step(&s->look.lead, &lead, n);
+            continue;
+        }
         for (int64_t i = 0; i < n; i++) {
             if (offsets[i] != s->skip)
                 write_rest(s, dst + offsets[i] * s->dst_size, s->src + lead.offset[0] * s->src_size,

@@ -2,6 +2,7 @@
  * that depends on values are counted first. */
 #include <string.h>
 
+#include "base/parallel.h"
 #include "kernels/fill.h"
 #include "kernels/lookup.h"
 #include "kernels/loops.h"
@@ -160,32 +161,93 @@ static void load_truth(const Buf *x, int64_t at, int64_t n, uint8_t *out) {
     loops(DT_bool)->load[d](n, out, x->data + at * dtype_size(d));
 }
 
-Status measure_nonzero(const KernelArgs *a, TensorType *out) {
+/* The elements in parts of equal size, which are counted, then listed from where the counts before
+ * them end. */
+enum { PARTS = 64, PART_GRAIN = 16384 };
+typedef struct Nonzero {
+    const Buf *x;
+    int64_t n, part, start[PARTS + 1];
+    int64_t *dst;
+} Nonzero;
+
+static int64_t parts(const Nonzero *z) { return (z->n + z->part - 1) / z->part; }
+
+static int64_t count_part(const Nonzero *z, int64_t part) {
     uint8_t truth[LOOKUP_BLOCK];
-    int64_t n = type_count(a->in[0].type), count = 0;
-    for (int64_t at = 0; at < n; at += LOOKUP_BLOCK) {
-        int64_t m = min_i64(n - at, LOOKUP_BLOCK);
-        load_truth(&a->in[0], at, m, truth);
-        for (int64_t i = 0; i < m; i++) count += truth[i];
+    int64_t at = part * z->part, end = min_i64(at + z->part, z->n), count = 0;
+    for (; at < end; at += LOOKUP_BLOCK) {
+        int64_t m = min_i64(end - at, LOOKUP_BLOCK);
+        int32_t found = 0;
+        load_truth(z->x, at, m, truth);
+        for (int64_t i = 0; i < m; i++) found += truth[i];
+        count += found;
     }
-    out->dims[0] = count;
+    return count;
+}
+
+static void count_parts(void *ctx, int64_t begin, int64_t end) {
+    Nonzero *z = ctx;
+    for (int64_t k = begin; k < end; k++) z->start[k + 1] = count_part(z, k);
+}
+
+static void count_nonzeros(Nonzero *z, const Buf *x) {
+    *z = (Nonzero){.x = x, .n = type_count(x->type)};
+    z->part = max_i64((z->n + PARTS - 1) / PARTS, PART_GRAIN);
+    parallel_for(parts(z), 1, count_parts, z);
+    for (int64_t k = 0; k < parts(z); k++) z->start[k + 1] += z->start[k];
+}
+
+Status measure_nonzero(const KernelArgs *a, TensorType *out) {
+    Nonzero z;
+    count_nonzeros(&z, &a->in[0]);
+    out->dims[0] = z.start[parts(&z)];
     return OK;
 }
 
-/* Positions are stored for every element and kept for those that are not 0. */
-void run_nonzero(const KernelArgs *a) {
-    const TensorType *x = a->in[0].type;
-    int rank = x->rank, last = rank - 1;
-    int64_t n = type_count(x), index[MAX_RANK] = {0}, *dst = (int64_t *)a->out[0].data;
-    const int64_t *end = dst + a->out[0].type->dims[0] * rank;
+/* index moves on by `step` elements. */
+static void move_index(const TensorType *t, int64_t *index, int64_t step) {
+    for (int d = t->rank - 1; d >= 0 && step; d--) {
+        int64_t i = index[d] + step;
+        step = i < t->dims[d] ? 0 : i / t->dims[d];
+        index[d] = i - step * t->dims[d];
+    }
+}
+
+/* Places are stored for every element of a block and kept for those that are not 0. */
+static void list_part(const Nonzero *z, int64_t part) {
+    const TensorType *t = z->x->type;
     uint8_t truth[LOOKUP_BLOCK];
-    for (int64_t at = 0; at < n && dst < end; at += LOOKUP_BLOCK) {
-        int64_t m = min_i64(n - at, LOOKUP_BLOCK);
-        load_truth(&a->in[0], at, m, truth);
-        for (int64_t i = 0; i < m && dst < end; i++) {
-            for (int d = 0; d < rank; d++) dst[d] = index[d];
-            dst += truth[i] ? rank : 0;
-            for (int d = last; d >= 0 && ++index[d] == x->dims[d]; d--) index[d] = 0;
+    int64_t place[LOOKUP_BLOCK + 1], index[MAX_RANK] = {0}, seen = 0;
+    int64_t at = part * z->part, end = min_i64(at + z->part, z->n);
+    int64_t *dst = z->dst + z->start[part] * t->rank;
+    for (; at < end; at += LOOKUP_BLOCK) {
+        int64_t m = min_i64(end - at, LOOKUP_BLOCK), found = 0;
+        load_truth(z->x, at, m, truth);
+        for (int64_t i = 0; i < m; i++) {
+            place[found] = at + i;
+            found += truth[i];
+        }
+        if (t->rank == 1) {
+            memcpy(dst, place, (size_t)found * sizeof *dst);
+            dst += found;
+            continue;
+        }
+        for (int64_t i = 0; i < found; i++) {
+            move_index(t, index, place[i] - seen);
+            seen = place[i];
+            for (int d = 0; d < t->rank; d++) *dst++ = index[d];
         }
     }
+}
+
+static void list_parts(void *ctx, int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; k++) list_part(ctx, k);
+}
+
+/* Counted again: what measure found is not handed on. */
+void run_nonzero(const KernelArgs *a) {
+    Nonzero z;
+    count_nonzeros(&z, &a->in[0]);
+    z.dst = (int64_t *)a->out[0].data;
+    parallel_for(parts(&z), 1, list_parts, &z);
 }

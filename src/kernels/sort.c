@@ -291,38 +291,53 @@ typedef struct Search {
     bool right;
 } Search;
 
-/* NaN counts as the largest. The halves are chosen without branches. */
-#define SEARCH(T)                                                                                  \
-    {                                                                                              \
-        const T *sequence = (const T *)s->a->in[0].data, *values = (const T *)s->a->in[1].data;    \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            const T *base = sequence + (s->per ? i / s->per * s->n : 0);                           \
-            T v = values[i];                                                                       \
-            int64_t low = 0, n = s->n;                                                             \
-            while (n > 0) {                                                                        \
-                int64_t half = n / 2;                                                              \
-                T x = base[low + half];                                                            \
-                bool before = (x < v) | ((v != v) & (x == x));                                     \
-                bool same = (x == v) | ((x != x) & (v != v));                                      \
-                bool up = before | (same & s->right);                                              \
-                low = up ? low + half + 1 : low;                                                   \
-                n = up ? n - half - 1 : half;                                                      \
-            }                                                                                      \
-            out[i] = low;                                                                          \
-        }                                                                                          \
-        return;                                                                                    \
+/* m values at a time, m <= TOGETHER: every search halves the same length, so that their loads
+ * overlap and no branch depends on data. NaN counts as the largest: among numbers it compares as
+ * false, which is right, and as a value sought it goes to the first NaN or the end. */
+enum { TOGETHER = 16 };
+#define HALVE(up)                                                                                  \
+    for (int64_t left = n, half; left > 0; left -= half) {                                         \
+        half = left - left / 2;                                                                    \
+        for (int64_t j = 0; j < m; j++) low[j] += x[low[j] + half - 1] up ? half : 0;              \
+        if (left == 1) break;                                                                      \
     }
+#define SEARCH(T)                                                                                  \
+    static void search_##T(const Search *s, int64_t at, int64_t m, int64_t *low) {                 \
+        int64_t n = s->n;                                                                          \
+        const T *x = (const T *)s->a->in[0].data + (s->per ? at / s->per * n : 0);                 \
+        const T *v = (const T *)s->a->in[1].data + at;                                             \
+        for (int64_t j = 0; j < m; j++) low[j] = 0;                                                \
+        if (s->right)                                                                              \
+            HALVE(<= v[j])                                                                         \
+        else                                                                                       \
+            HALVE(< v[j])                                                                          \
+        for (int64_t j = 0; j < m; j++)                                                            \
+            if (v[j] != v[j])                                                                      \
+                for (low[j] = n; !s->right && low[j] > 0 && x[low[j] - 1] != x[low[j] - 1];)       \
+                    low[j]--;                                                                      \
+    }
+SEARCH(float)
+SEARCH(double)
+SEARCH(int32_t)
+SEARCH(int64_t)
+SEARCH(uint64_t)
+SEARCH(uint8_t)
 
 static void search_range(void *ctx, int64_t begin, int64_t end) {
     const Search *s = ctx;
     int64_t *out = (int64_t *)s->a->out[0].data;
-    switch (s->a->in[0].type->dtype) {
-    case DT_f32: SEARCH(float)
-    case DT_f64: SEARCH(double)
-    case DT_i32: SEARCH(int32_t)
-    case DT_i64: SEARCH(int64_t)
-    case DT_u64: SEARCH(uint64_t)
-    default: SEARCH(uint8_t)
+    while (begin < end) {
+        int64_t m = min_i64(end - begin, TOGETHER);
+        if (s->per) m = min_i64(m, s->per - begin % s->per);
+        switch (s->a->in[0].type->dtype) {
+        case DT_f32: search_float(s, begin, m, out + begin); break;
+        case DT_f64: search_double(s, begin, m, out + begin); break;
+        case DT_i32: search_int32_t(s, begin, m, out + begin); break;
+        case DT_i64: search_int64_t(s, begin, m, out + begin); break;
+        case DT_u64: search_uint64_t(s, begin, m, out + begin); break;
+        default: search_uint8_t(s, begin, m, out + begin); break;
+        }
+        begin += m;
     }
 }
 
