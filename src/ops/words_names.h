@@ -35,7 +35,8 @@
  *
  * math.def defines on top of these: vexp vexp2 vexpm1 vlog vlog2 vlog10 vlog1p vtanh vsigmoid
  * verf verfc verfinv vsin vcos vtan vasin vacos vatan vatan2 vsinh vcosh vasinh vacosh vatanh
- * vpow vcbrt vlgamma vdigamma vtrigamma; and vsin_near vcos_near vtan_near, cheaper where vis_near holds.
+ * vpow vcbrt vlgamma vdigamma vtrigamma; and vsin_near vcos_near vtan_near, cheaper where vis_near
+ * holds.
  */
 #ifndef DIP_WORDS_NAMES
 #define DIP_WORDS_NAMES

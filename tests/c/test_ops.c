@@ -75,8 +75,7 @@ static void test_dtype(const CasePlan *p, DType floats) {
     if (!CHECK_OK(run.status)) fprintf(stderr, "  %s in %s\n", case_text(p->row), describe(floats));
     if (base.status == OK && run.status == OK && CHECK(base.nout == run.nout))
         for (int i = 0; i < run.nout; i++)
-            if (p->op->kind != K_RANDOM)
-                compare(p, floats, i, run.out[i], base.out[i]);
+            if (p->op->kind != K_RANDOM) compare(p, floats, i, run.out[i], base.out[i]);
     run_free(&base), run_free(&run);
 }
 

@@ -101,9 +101,12 @@ static bool is_update(const Op *op) {
 static const struct {
     const char *op, *why;
 } without_gradient[] = {
-    {"floor_div", "piecewise constant"},           {"trunc_div", "piecewise constant"},
-    {"trigamma", "its slope is not among the ops"}, {"full_like", "does not read the values"},
-    {"zeros_like", "does not read the values"},    {"ones_like", "does not read the values"},
+    {"floor_div", "piecewise constant"},
+    {"trunc_div", "piecewise constant"},
+    {"trigamma", "its slope is not among the ops"},
+    {"full_like", "does not read the values"},
+    {"zeros_like", "does not read the values"},
+    {"ones_like", "does not read the values"},
 };
 
 static bool gives_floats(const Op *op) {

@@ -38,6 +38,18 @@ def trapezoids(y: Any, x: Any) -> Any:
     return ((y[..., 1:] + y[..., :-1]) * np.diff(x)).sum(-1) / 2
 
 
+def placed(x: Any, where: Any, values: Any) -> Any:
+    x = x.copy()
+    x[where] = values
+    return x
+
+
+def shrunk(x: Any, most: float) -> Any:
+    """Slices of axis 1 whose norm is above ``most``."""
+    norm = np.sqrt((x**2).sum((0, 2), keepdims=True))
+    return np.where(norm > most, x * most / (norm + 1e-7), x)
+
+
 PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "mv": (lambda: ops.mv(a, w), lambda: A @ W),
     "ger": (lambda: ops.ger(v, w), lambda: np.outer(V, W)),
@@ -85,6 +97,11 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "flipud": (lambda: ops.flipud(a), lambda: np.flipud(A)),
     "rot90": (lambda: [ops.rot90(cube, k, (0, 2)) for k in range(-2, 4)],
               lambda: [np.rot90(CUBE, k, (0, 2)) for k in range(-2, 4)]),
+    "slice_scatter": (lambda: ops.slice_scatter(a, b[:, :3].swapaxes(0, 1), 1, -3, None, 2),
+                      lambda: placed(A, (slice(None), slice(-3, None, 2)), B[:, :3].T)),
+    "slice_scatter of none": (lambda: ops.slice_scatter(a, a[:0], 0, 2, 2), lambda: A),
+    "select_scatter": (lambda: ops.select_scatter(a, v, 1, -1),
+                       lambda: placed(A, (slice(None), -1), V)),
     "diagflat": (lambda: ops.diagflat(b[0], 1), lambda: np.diagflat(B[0], 1)),
     "tril_indices": (lambda: ops.tril_indices(3, 4, -1),
                      lambda: np.stack(np.tril_indices(3, -1, 4))),
@@ -111,6 +128,15 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
                       lambda: np.nan_to_num(WILD, nan=1, posinf=2, neginf=3)),
     "fmax": (lambda: ops.fmax(wild, other), lambda: np.fmax(WILD, WILD[::-1])),
     "fmin": (lambda: ops.fmin(wild, other), lambda: np.fmin(WILD, WILD[::-1])),
+    "signbit": (lambda: ops.signbit(wild[2:]), lambda: np.signbit(WILD[2:])),
+    "copysign": (lambda: ops.copysign(a[:2], b[:, 1:]), lambda: np.copysign(A[:2], B[:, 1:])),
+    "quantile": (lambda: ops.quantile(a, 0.3, 1), lambda: np.quantile(A, 0.3, 1)),
+    "quantile of all": (lambda: ops.quantile(a, [0.0, 0.5, 1.0], keepdims=True),
+                        lambda: np.quantile(A, [0, 0.5, 1], keepdims=True)),
+    "quantile with NaN": (lambda: ops.quantile(wild[:2], 0.5), lambda: np.array(np.nan)),
+    "nanquantile": (lambda: ops.nanquantile(wild[[0, 1, 4, 5]], Tensor([0.25, 0.8])),
+                    lambda: np.nanquantile(WILD[[0, 1, 4, 5]], [0.25, np.float32(0.8)])),
+    "renorm": (lambda: ops.renorm(cube, 2, 1, 1.5), lambda: shrunk(CUBE, 1.5)),
     "heaviside": (lambda: ops.heaviside(wild, Tensor(0.25)), lambda: np.heaviside(WILD, 0.25)),
     "logaddexp": (lambda: ops.logaddexp(wild.expand_dims(1), wild),
                   lambda: np.logaddexp(WILD[:, None], WILD)),
@@ -176,6 +202,10 @@ SMOOTH: dict[str, Callable[..., Tensor]] = {
     "logaddexp": lambda x: ops.logaddexp(x, Tensor(A[::-1].copy())),
     "logaddexp2": lambda x: ops.logaddexp2(x, Tensor(A[::-1].copy())),
     "diff": lambda x: ops.diff(x, 2),
+    "slice_scatter": lambda x: ops.slice_scatter(x, x[:1] * x[1:2], 0, 1, 2),
+    "copysign": lambda x: ops.copysign(x, Tensor(A[::-1].copy())),
+    "quantile": lambda x: ops.quantile(x, 0.3, 1),
+    "renorm": lambda x: ops.renorm(x, 2, 0, 1.0),
     "trapz": lambda x: ops.trapz(x, x * x),
     "bincount": lambda x: ops.bincount(Tensor([0, 2, 2, 1]), x[1]),
     "segment prod": lambda x: ops.unsorted_segment_prod(x, Tensor([1, 1, 0]), 3),
@@ -222,6 +252,21 @@ def test_gumbel_softmax() -> None:
     assert (hard.round(5).sum(-1) == 1).all()
     share = np.exp([0, 1, 2]) / np.exp([0, 1, 2]).sum()
     np.testing.assert_allclose(hard.mean(0), share, atol=0.03)  # 4 deviations
+
+
+def test_laplace() -> None:
+    ms.set_seed(3)
+    x = ops.laplace((200000,), 1.0, Tensor(2.0)).asnumpy()
+    assert abs(x.mean() - 1) < 0.03 and abs(x.var() - 8) < 0.25  # 5 deviations
+    assert abs(np.abs(x - 1).mean() - 2) < 0.03
+    same = [ops.standard_laplace((5,), 9).tolist() for _ in range(2)]
+    assert same[0] == same[1]
+
+
+def test_shuffle() -> None:
+    got = ops.shuffle(ops.arange(100).reshape((50, 2)), 4).asnumpy()
+    assert sorted(got[:, 0].tolist()) == list(range(0, 100, 2)) and got[0, 0] + 1 == got[0, 1]
+    assert got[:, 0].tolist() != sorted(got[:, 0].tolist())
 
 
 def test_ctc_loss_takes_one_sample_and_joined_targets() -> None:
@@ -273,6 +318,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.rot90(a, 1, (0, 2)), "rot90: dims|axis"),
     (lambda: ops.vsplit(v, 2), "vsplit: input"),
     (lambda: ops.gumbel_softmax(a, 0.0), "tau is 0.0"),
+    (lambda: ops.slice_scatter(a, v, 0, 1, 2), "slice_scatter: src"),
+    (lambda: ops.select_scatter(a, v, 1, 4), "select_scatter: axis"),
+    (lambda: ops.quantile(a, 1.5), "q is 1.5"),
+    (lambda: ops.renorm(a, 0, 0, 1.0), "renorm: p is 0"),
     (lambda: ops.bincount(n, v), "bincount: weights"),
     (lambda: ops.bincount(Tensor([-1])), "input holds -1"),
     (lambda: ops.bincount(a), "bincount: input"),

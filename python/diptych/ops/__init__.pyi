@@ -46,6 +46,8 @@ from .arrange import movedim as movedim
 from .arrange import msort as msort
 from .arrange import ravel as ravel
 from .arrange import rot90 as rot90
+from .arrange import select_scatter as select_scatter
+from .arrange import slice_scatter as slice_scatter
 from .arrange import swapdims as swapdims
 from .arrange import tril_indices as tril_indices
 from .arrange import triu_indices as triu_indices
@@ -199,6 +201,7 @@ from .numeric import arctan2 as arctan2
 from .numeric import arctanh as arctanh
 from .numeric import bincount as bincount
 from .numeric import bucketize as bucketize
+from .numeric import copysign as copysign
 from .numeric import deg2rad as deg2rad
 from .numeric import diff as diff
 from .numeric import divide as divide
@@ -218,11 +221,15 @@ from .numeric import logaddexp2 as logaddexp2
 from .numeric import logit as logit
 from .numeric import multiply as multiply
 from .numeric import nan_to_num as nan_to_num
+from .numeric import nanquantile as nanquantile
 from .numeric import nansum as nansum
 from .numeric import negative as negative
 from .numeric import polygamma as polygamma
 from .numeric import positive as positive
+from .numeric import quantile as quantile
 from .numeric import rad2deg as rad2deg
+from .numeric import renorm as renorm
+from .numeric import signbit as signbit
 from .numeric import sinc as sinc
 from .numeric import std_mean as std_mean
 from .numeric import subtract as subtract
@@ -239,6 +246,7 @@ from .primitive import one_hot as one_hot
 from .random import bernoulli as bernoulli
 from .random import dropout as dropout
 from .random import gamma as gamma
+from .random import laplace as laplace
 from .random import multinomial as multinomial
 from .random import normal as normal
 from .random import rand as rand
@@ -248,6 +256,8 @@ from .random import randint_like as randint_like
 from .random import randn as randn
 from .random import randn_like as randn_like
 from .random import randperm as randperm
+from .random import shuffle as shuffle
+from .random import standard_laplace as standard_laplace
 from .random import standard_normal as standard_normal
 from .random import uniform as uniform
 from .recurrent import gru as gru

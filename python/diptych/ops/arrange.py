@@ -27,6 +27,8 @@ __all__ = [
     "msort",
     "ravel",
     "rot90",
+    "select_scatter",
+    "slice_scatter",
     "swapdims",
     "tril_indices",
     "triu_indices",
@@ -141,6 +143,45 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """tensor_split along axis 2."""
     return _cut("dsplit", 3, input, indices_or_sections, 2)
+
+
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    axis: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """input with src in place of the elements start : end : step of axis.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.slice_scatter(ops.zeros((4,)), Tensor([1.0, 2.0]), start=1, end=4, step=2).tolist()
+    [0.0, 1.0, 0.0, 2.0]
+    """
+    if step < 1 or input.ndim == 0:
+        raise ValueError(
+            f"slice_scatter: step is {step}, input has shape {input.shape}; step must be 1 or "
+            "more, input have an axis"
+        )
+    axis %= input.ndim
+    first, last, _ = slice(start, end).indices(input.shape[axis])
+    begin, sizes, steps = [0] * input.ndim, list(input.shape), [1] * input.ndim
+    begin[axis], steps[axis] = first, step
+    sizes[axis] = max(0, -((first - last) // step))
+    if list(src.shape) != sizes:
+        raise ValueError(f"slice_scatter: src has shape {src.shape}; it must be {tuple(sizes)}")
+    return _table["slice_set"](input, src, begin, sizes, steps)
+
+
+def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
+    """input with src in place of the slice ``index`` of axis."""
+    if not -input.ndim <= axis < input.ndim or not -input.shape[axis] <= index < input.shape[axis]:
+        raise ValueError(
+            f"select_scatter: axis is {axis}, index {index}; input has shape {input.shape}"
+        )
+    first = index % input.shape[axis]
+    return slice_scatter(input, _table["expand_dims"](src, axis), axis, first, first + 1)
 
 
 # ---- turning

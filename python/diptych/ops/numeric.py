@@ -21,6 +21,7 @@ __all__ = [
     "arctanh",
     "bincount",
     "bucketize",
+    "copysign",
     "deg2rad",
     "diff",
     "divide",
@@ -40,11 +41,15 @@ __all__ = [
     "logit",
     "multiply",
     "nan_to_num",
+    "nanquantile",
     "nansum",
     "negative",
     "polygamma",
     "positive",
+    "quantile",
     "rad2deg",
+    "renorm",
+    "signbit",
     "sinc",
     "std_mean",
     "subtract",
@@ -193,6 +198,20 @@ def fmin(input: Any, other: Any) -> Tensor:
     return _table["where"](_table["isnan"](both), rest, both)
 
 
+def signbit(input: Tensor) -> Tensor:
+    """Whether the sign is minus, also that of -0; NaN has none here."""
+    if not input.dtype.is_floating_point:
+        return _table["less"](input, 0)
+    minus_zero = _table["equal"](_table["reciprocal"](input), -math.inf)
+    return _table["logical_or"](_table["less"](input, 0), minus_zero)
+
+
+def copysign(x: Tensor, other: Any) -> Tensor:
+    """|x| with the sign of other."""
+    other = other if isinstance(other, Tensor) else _table["full"]((), float(other), x.dtype)
+    return _table["abs"](x) * _table["where"](signbit(other), -1.0, 1.0)
+
+
 def heaviside(input: Tensor, values: Any) -> Tensor:
     """0 below 0, 1 above, ``values`` at 0; NaN stays."""
     step = _table["where"](
@@ -295,6 +314,62 @@ def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: An
     """Sum over axis (None: all) of what is not NaN."""
     kept = _table["where"](_table["isnan"](input), 0, input)
     return _table["sum"](kept, axis, keepdims, dtype)
+
+
+def _quantile(input: Tensor, q: Any, axis: int | None, keepdims: bool, skip: bool) -> Tensor:
+    """Between the two elements in order around q (n - 1); ``skip``: n counts no NaN."""
+    levels = q.tolist() if isinstance(q, Tensor) else q
+    if isinstance(levels, list | tuple):
+        made = [_quantile(input, one, axis, keepdims, skip) for one in levels]
+        return _table["stack"](made, 0)
+    if not 0 <= levels <= 1:
+        raise ValueError(f"quantile: q is {levels}; it must lie between 0 and 1")
+    x = input.reshape((-1,)) if axis is None else input
+    along = 0 if axis is None else axis
+    order, _ = _table["sort"](x, along)
+    missing = _table["isnan"](order)
+    count = x.shape[along] - _table["sum"](missing, along, True)
+    last = _table["maximum"](count - 1, 0)
+    place = last.astype(_core.float64) * levels
+    low = _table["floor"](place)
+    high = _table["minimum"](low + 1, last)
+    below, above = (
+        _table["gather_elements"](order, i.astype(_core.int64), along) for i in (low, high)
+    )
+    made = _table["lerp"](below, above, (place - low).astype(x.dtype))
+    if not skip:
+        made = _table["where"](_table["any"](missing, along, True), math.nan, made)
+    if axis is None:
+        return made.reshape((1,) * input.ndim if keepdims else ())
+    return made if keepdims else made.squeeze(along)
+
+
+def quantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The value below which a share q of the elements along axis (None: all) lies, interpolated
+    linearly; NaN if there is one. A list or 1-d Tensor of q gives a new first axis.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.quantile(Tensor([3.0, 1.0, 2.0]), 0.75).item()
+    2.5
+    """
+    return _quantile(input, q, axis, keepdims, False)
+
+
+def nanquantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """quantile of what is not NaN."""
+    return _quantile(input, q, axis, keepdims, True)
+
+
+def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
+    """Slices along axis whose p-norm is above maxnorm shrunk to it."""
+    if p <= 0 or maxnorm < 0 or input.ndim < 2:
+        raise ValueError(
+            f"renorm: p is {p}, maxnorm {maxnorm}, input has shape {input.shape}; p must be "
+            "positive, maxnorm 0 or more, input have 2 axes or more"
+        )
+    others = [i for i in range(input.ndim) if i != axis % input.ndim]
+    norms = _table["norm"](input, others, True, p)
+    return input * _table["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
 
 
 def std_mean(

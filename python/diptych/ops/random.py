@@ -13,6 +13,7 @@ __all__ = [
     "bernoulli",
     "dropout",
     "gamma",
+    "laplace",
     "multinomial",
     "normal",
     "rand",
@@ -22,6 +23,8 @@ __all__ = [
     "randn",
     "randn_like",
     "randperm",
+    "shuffle",
+    "standard_laplace",
     "standard_normal",
     "uniform",
 ]
@@ -130,6 +133,28 @@ def uniform(
 def gamma(shape: Any, alpha: Any, beta: Any = 1.0, seed: int | None = None) -> Tensor:
     """Gamma numbers of shape alpha and rate beta."""
     return _drawn(seed, op_table["random_gamma"], alpha, shape) / beta
+
+
+def standard_laplace(shape: Any, seed: int | None = None) -> Tensor:
+    """Numbers of density exp(-|x|) / 2."""
+
+    def draw() -> Tensor:
+        size = op_table["exponential"](shape, 1.0)
+        heads = op_table["uniform"](shape, 0.0, 1.0) < 0.5
+        return op_table["where"](heads, size, -size)
+
+    return _drawn(seed, draw)
+
+
+def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -> Tensor:
+    """standard_laplace times lambda_param plus mean; both may be tensors that broadcast."""
+    sizes = _spread(shape, mean, lambda_param)
+    return standard_laplace(sizes, seed) * lambda_param + mean
+
+
+def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
+    """The slices of axis 0 in a random order."""
+    return op_table["gather"](x, randperm(x.shape[0], seed), 0)
 
 
 def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
