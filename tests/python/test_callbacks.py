@@ -298,3 +298,12 @@ def test_the_collector_writes_a_training(tmp_path):
         SummaryRecord(tmp_path).add_value("graph", "g", 1)
     with pytest.raises(ValueError, match=r"shape \(2, 3, 4\)"):
         SummaryRecord(tmp_path).add_value("image", "g", ops.ones((2, 3, 4)))
+
+
+def test_the_bar_in_a_notebook_without_widgets(capsys, monkeypatch):
+    from diptych.train.callback import progress
+
+    monkeypatch.setattr(progress, "_is_notebook", lambda: True)
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    make_model().train(1, DATA, callbacks=ProgressBar())
+    assert "epoch 1/1: 100%" in capsys.readouterr().err

@@ -4,6 +4,9 @@ for bit."""
 import json
 import os
 import struct
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -318,3 +321,45 @@ def test_what_a_checkpoint_may_hold(tmp_path):
     ]:
         with pytest.raises(error, match=text):
             call()
+
+
+def test_a_process_that_dies_while_it_saves_leaves_the_older_file_whole(tmp_path):
+    """The writer is stopped at any moment, the first after its file was begun."""
+    path = tmp_path / "net.ckpt"
+    ms.save_checkpoint({"w": ops.ones(10)}, path)
+    code = f"""
+        import os, sys
+        import diptych as ms
+        from diptych import ops
+        big = {{f"w{{i}}": ops.zeros((1024, 1024)) for i in range(64)}}
+        ms.save_checkpoint(big, {str(path)!r}, async_save=True)
+        print("started", flush=True)
+        while len(os.listdir({str(tmp_path)!r})) < 2 and ms.async_ckpt_thread_status():
+            pass
+        os.kill(os.getpid(), 9)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert done.stdout == "started\n" and done.returncode == -9, done.stderr
+    loaded = ms.load_checkpoint(path)
+    assert list(loaded) == ["w"] or len(loaded) == 64  # the old file, or the new one complete
+    ms.save_checkpoint({"w": ops.ones(10)}, path)
+    assert ms.load_checkpoint(path)["w"].shape == (10,)
+
+
+@pytest.mark.parametrize("file", ["run-1_3", "run-2_5", "run-3_1"])
+def test_data_sets_go_on_with_the_order_of_the_epoch(tmp_path, file):
+    def run(callbacks, resume_from=None):
+        data = ms.dataset.NumpySlicesDataset((X, Y), ["x", "y"], shuffle=True).batch(4)
+        losses = []
+        look = LambdaCallback(on_train_step_end=lambda c: losses.append(
+            c.original_args().net_outputs.item()))
+        make_model()[0].train(3, data, callbacks=[*callbacks, look], resume_from=resume_from)
+        return losses
+
+    ms.dataset.config.set_seed(7)
+    all_losses = run([ModelCheckpoint("run", tmp_path, CheckpointConfig(keep_checkpoint_max=0))])
+    epoch, step = map(int, file[4:].split("_"))
+    ms.dataset.config.set_seed(7)
+    again = run([], tmp_path / f"{file}.ckpt")
+    assert again == all_losses[5 * (epoch - 1) + step :]

@@ -143,7 +143,9 @@ class Model:
                 is answered with a warning and changes nothing.
             initial_epoch: epochs that are done already.
             resume_from: a file of ModelCheckpoint, from which weights, optimiser and random state
-                are restored; training goes on after its step.
+                are restored; training goes on after its step, with the same bits where the batches
+                are the same. Data sets of diptych.dataset go on with the order of that epoch,
+                others should draw theirs from the random state of diptych when an epoch starts.
         """
         self.fit(
             epoch,
@@ -185,6 +187,8 @@ class Model:
         if resume_from is not None:
             done = restore_training(self._train_network, resume_from)
             initial_epoch = done.epoch
+            if hasattr(train_dataset, "set_epoch"):
+                train_dataset.set_epoch(initial_epoch)
         listed = CallbackList(callbacks)
         params = self._params("train", listed)
         params.update(

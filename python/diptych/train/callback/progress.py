@@ -6,6 +6,7 @@ a line is written now and then instead.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 from typing import Any, TextIO
@@ -83,6 +84,13 @@ def _is_notebook() -> bool:
     return type(running).__name__ == "ZMQInteractiveShell"
 
 
+def _tqdm() -> Any:
+    """The class of bars: in notebooks the one of widgets, where they are installed."""
+    if _is_notebook() and importlib.util.find_spec("ipywidgets"):
+        return importlib.import_module("tqdm.notebook").tqdm
+    return importlib.import_module("tqdm").tqdm
+
+
 class ProgressBar(Callback):
     """Shows each epoch of training and evaluation as a bar with steps a second, the time that
     remains, and the loss.
@@ -127,16 +135,12 @@ class ProgressBar(Callback):
         is_screen = getattr(file, "isatty", lambda: False)()
         if not is_screen and not _is_notebook():
             return _LogLines(total, desc, 30.0 if self._seconds is None else self._seconds, file)
-        if _is_notebook():
-            from tqdm.notebook import tqdm
-        else:
-            from tqdm import tqdm
-        return tqdm(
+        return _tqdm()(
             total=total or None,
             desc=desc,
             unit="step",
             leave=self._leave,
-            file=None if _is_notebook() else file,
+            file=file if is_screen else None,
             dynamic_ncols=True,
         )
 
