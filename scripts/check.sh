@@ -71,11 +71,14 @@ check_docs() {
     build/release/tests/c/gen_docs passes >docs/passes.md
 }
 
-# Random calls under the sanitizers for FUZZ_SECONDS, from a seed of the day.
+# Random calls and graphs under the sanitizers for FUZZ_SECONDS each, from a seed of the day.
 check_fuzz() {
     build asan --buildtype=debugoptimized -Db_sanitize=address,undefined
-    ninja -C build/asan --quiet tests/c/fuzz_calls
-    build/asan/tests/c/fuzz_calls -s "${FUZZ_SEED:-$(date +%Y%m%d)}" -t "${FUZZ_SECONDS:-300}"
+    ninja -C build/asan --quiet tests/c/fuzz_calls tests/c/fuzz_graphs
+    for fuzz in calls graphs; do
+        "build/asan/tests/c/fuzz_$fuzz" -s "${FUZZ_SEED:-$(date +%Y%m%d)}" \
+            -t "${FUZZ_SECONDS:-300}"
+    done
 }
 
 # The Python tests against a package built without oneDNN.

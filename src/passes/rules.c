@@ -111,6 +111,7 @@ static Value call_of(Match *m, OpId op, int nin, const Value *in) {
 #define from(i, op)        edit_is_call(m->e, m->n->in[i], OP_##op)
 #define same(i, k)         (m->n->in[i] == m->n->in[k])
 #define is_int             (!dtype_is_float(m->type->dtype))
+#define is_truth(v)        (graph_type(m->e->g, v)->dtype == DT_bool)
 #define is_lossless(i)     is_lossless_cast(m, i)
 #define is_one_each()      is_one_element_each(m)
 #define attr(op, name)     ((const attrs_##op *)m->n->attrs)->name
