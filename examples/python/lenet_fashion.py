@@ -1,15 +1,17 @@
-"""LeNet-5 on Fashion-MNIST in eager mode: full data set, batch 32, Adam 1e-3.
+"""LeNet-5 on Fashion-MNIST in eager and in Graph mode: full data set, batch 32, Adam 1e-3.
 
-python examples/python/lenet_fashion.py [--epochs 5] [--data DIR] [--net lenet|mlp] [--figure FILE]
+python examples/python/lenet_fashion.py [--mode both] [--epochs 5] [--data DIR] [--net lenet|mlp]
+                                        [--figure FILE]
 
 DIR holds the four IDX files (Debian's package dataset-fashion-mnist puts them into the default
-place). Prints a progress bar, the loss, the test accuracy, images/s and the peak memory.
+place). Prints a progress bar, the loss and the test accuracy, and then for each mode the time to
+the first step, images/s, the peak memory of tensors and the accuracy.
 """
 
 import argparse
-import resource
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -19,6 +21,9 @@ from diptych import nn, ops
 
 CLASSES = ["T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
            "Ankle boot"]
+
+
+NAMES = {ms.PYNATIVE_MODE: "eager", ms.GRAPH_MODE: "graph"}
 
 
 class LeNet5(nn.Cell):
@@ -61,26 +66,84 @@ def accuracy(net: nn.Cell, images: ms.Tensor, labels: ms.Tensor, batch: int = 10
     return right / len(labels)
 
 
-def train_epoch(net, optimizer, images, labels, batch: int, bar: tqdm) -> float:
-    """One pass in random order; returns the mean loss."""
-    loss_fn = nn.CrossEntropyLoss()
+def train_epoch(step, images, labels, batch: int, bar: tqdm) -> list[float]:
+    """One pass in random order; returns the losses."""
     order = ops.randperm(len(labels))
-    total, n = 0.0, 0
+    losses = []
     for i in range(0, len(labels) - batch + 1, batch):
         chosen = order[i : i + batch]
-        loss = loss_fn(net(images[chosen]), labels[chosen])
-        loss.backward()
-        optimizer.step()
-        total, n = total + float(loss), n + 1
+        losses.append(float(step(images[chosen], labels[chosen])))
         bar.update(batch)
-        if n % 50 == 0:
-            bar.set_postfix(loss=f"{total / n:.4f}", refresh=False)
-    return total / n
+        if len(losses) % 50 == 0:
+            bar.set_postfix(loss=f"{sum(losses) / len(losses):.4f}", refresh=False)
+    return losses
 
 
-def draw(net: nn.Cell, images: ms.Tensor, labels: ms.Tensor, losses: list[float],
-         file: str) -> None:
-    """The loss curve and twelve test images with what the net says."""
+def time_first_step(step: nn.Cell, images: ms.Tensor, labels: ms.Tensor) -> float:
+    """Seconds, compiling included; the step is taken back."""
+    saved = [p.value() for p in step.get_parameters()]
+    start = time.perf_counter()
+    step(images, labels)
+    seconds = time.perf_counter() - start
+    for p, value in zip(step.get_parameters(), saved, strict=True):
+        p.set_data(value)
+    return seconds
+
+
+@dataclass
+class Result:
+    """One training run."""
+
+    net: nn.Cell
+    losses: list[float]
+    epochs: list[float]  # mean losses
+    first_step: float
+    images_per_s: float
+    peak_mb: float
+    accuracy: float
+
+
+def train(args: argparse.Namespace, mode: int, data: tuple[ms.Tensor, ...]) -> Result:
+    """Trains from the same seed; only ``mode`` differs."""
+    ms.set_context(mode=mode)
+    ms.set_seed(args.seed)
+    images, labels, test_images, test_labels = data
+    net = LeNet5() if args.net == "lenet" else mlp()
+    optimizer = nn.Adam(net.trainable_params(), learning_rate=1e-3)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer).set_train()
+    print(f"{NAMES[mode]} mode, {args.net}: {sum(w.size for w in net.trainable_params()):,} "
+          f"parameters, {len(labels):,} training and {len(test_labels):,} test images")
+    ms.runtime.reset_peak_memory_stats()
+    first_step = time_first_step(step, images[: args.batch], labels[: args.batch])
+    losses, epochs, seconds = [], [], 0.0
+    for epoch in range(1, args.epochs + 1):
+        with tqdm(total=len(labels), unit=" images", desc=f"epoch {epoch}/{args.epochs}",
+                  mininterval=0.2 if sys.stderr.isatty() else 20) as bar:
+            start = time.perf_counter()
+            found = train_epoch(step, images, labels, args.batch, bar)
+            seconds += time.perf_counter() - start
+        losses += found
+        epochs.append(sum(found) / len(found))
+        share = accuracy(net, test_images, test_labels)
+        print(f"epoch {epoch}: loss {epochs[-1]:.4f}, test accuracy {100 * share:.2f} %")
+    peak = ms.runtime.max_memory_allocated() / 2**20
+    return Result(net, losses, epochs, first_step, len(losses) * args.batch / seconds, peak, share)
+
+
+def compare(results: dict[int, Result]) -> None:
+    """The table of the modes."""
+    print(f"\n{'mode':<8}{'first step':>12}{'images/s':>12}{'peak memory':>14}{'accuracy':>11}")
+    for mode, r in results.items():
+        print(f"{NAMES[mode]:<8}{1e3 * r.first_step:>9.1f} ms{r.images_per_s:>12,.0f}"
+              f"{r.peak_mb:>11.0f} MB{100 * r.accuracy:>9.2f} %")
+    if len(results) > 1:
+        eager, graph = (r.losses for r in results.values())
+        same = sum(a == b for a, b in zip(eager, graph, strict=True))
+        print(f"losses equal bit for bit: {same:,} of {len(eager):,} steps")
+
+
+def draw(results: dict[int, Result], images: ms.Tensor, labels: ms.Tensor, file: str) -> None:
+    """The loss curves and twelve test images with what the last net says."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -88,8 +151,11 @@ def draw(net: nn.Cell, images: ms.Tensor, labels: ms.Tensor, losses: list[float]
 
     figure = plt.figure(figsize=(10, 4.5))
     curve = figure.add_subplot(1, 2, 1)
-    curve.plot(range(1, len(losses) + 1), losses, marker="o")
+    for (mode, r), style in zip(results.items(), ("o-", "x--"), strict=False):
+        curve.plot(range(1, len(r.epochs) + 1), r.epochs, style, label=f"{NAMES[mode]} mode")
     curve.set(xlabel="epoch", ylabel="training loss", title="Loss")
+    curve.legend()
+    net = list(results.values())[-1].net
     net.set_train(False)
     guesses = net(images[:12]).argmax(1).asnumpy()
     for i, guess in enumerate(guesses):
@@ -108,35 +174,18 @@ def main() -> None:
     p.add_argument("--epochs", type=int, default=5)
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--net", choices=["lenet", "mlp"], default="lenet")
+    p.add_argument("--mode", choices=["eager", "graph", "both"], default="both")
     p.add_argument("--data", type=Path, default=Path("/usr/share/datasets/fashion-mnist"))
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--figure", help="write the loss curve and some guesses to this PNG")
     args = p.parse_args()
 
-    ms.set_context(mode=ms.PYNATIVE_MODE)
-    ms.set_seed(args.seed)
-    images, labels = load(args.data, "train")
-    test_images, test_labels = load(args.data, "t10k")
-    net = LeNet5() if args.net == "lenet" else mlp()
-    optimizer = nn.Adam(net.trainable_params(), learning_rate=1e-3)
-    print(f"{args.net}: {sum(w.size for w in net.trainable_params()):,} parameters, "
-          f"{len(labels):,} training and {len(test_labels):,} test images")
-
-    net.set_train()
-    losses, seconds = [], 0.0
-    for epoch in range(1, args.epochs + 1):
-        with tqdm(total=len(labels), unit=" images", desc=f"epoch {epoch}/{args.epochs}",
-                  mininterval=0.2 if sys.stderr.isatty() else 20) as bar:
-            start = time.perf_counter()
-            losses.append(train_epoch(net, optimizer, images, labels, args.batch, bar))
-            seconds += time.perf_counter() - start
-        print(f"epoch {epoch}: loss {losses[-1]:.4f}, "
-              f"test accuracy {100 * accuracy(net, test_images, test_labels):.2f} %")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"trained in {seconds:.1f} s, {args.epochs * len(labels) / seconds:,.0f} images/s, "
-          f"peak memory {peak:.0f} MB")
+    data = (*load(args.data, "train"), *load(args.data, "t10k"))
+    modes = {"eager": [ms.PYNATIVE_MODE], "graph": [ms.GRAPH_MODE]}.get(args.mode, list(NAMES))
+    results = {mode: train(args, mode, data) for mode in modes}
+    compare(results)
     if args.figure:
-        draw(net, test_images, test_labels, losses, args.figure)
+        draw(results, *data[2:], args.figure)
 
 
 if __name__ == "__main__":

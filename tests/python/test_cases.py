@@ -24,7 +24,7 @@ def run(mode: str, op: Any, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def compiled(op: Any, attrs: dict[str, Any]) -> Any:
-    return ms.jit(lambda *inputs: op(*inputs, **attrs), capture_mode="trace")
+    return ms.jit(lambda *inputs: op(*inputs, **attrs))
 
 
 def is_sized_by_values(mode: str, error: NotImplementedError) -> bool:

@@ -321,10 +321,16 @@ def test_attribute_writes_are_replayed() -> None:
 def test_in_place_writes_reach_the_tensor_itself() -> None:
     t = vector(1, 2)
     alias = t
-    f = ms.jit(lambda x: t.__iadd__(x) * 1)
+
+    @ms.jit
+    def f(x: ms.Tensor) -> ms.Tensor:
+        nonlocal t
+        t += x
+        return t * 1
+
     for i in range(2):
-        f(vector(1, 1))
-        assert alias.tolist() == [2 + i, 3 + i]
+        assert f(vector(1, 1)).tolist() == [2 + i, 3 + i]
+        assert alias is t and alias.tolist() == [2 + i, 3 + i]
 
 
 def test_a_failing_call_changes_nothing() -> None:
@@ -464,6 +470,84 @@ def test_needing_a_value_is_an_error() -> None:
     f = ms.jit(lambda x: x if x.sum() > 0 else -x, capture_mode="trace")
     with pytest.raises(TypeError):
         f(vector(1))
+
+
+def test_branches_and_loops_on_tensors_are_part_of_the_graph() -> None:
+    def eager(x: ms.Tensor, n: int) -> tuple[ms.Tensor, int]:
+        turns = 0
+        while x.sum() < 100:
+            x = x * 2 if x.sum() > 0 else x + 10
+            turns += 1
+        for _ in range(n):
+            x = x + 1
+        return x, turns
+
+    f = ms.jit(eager)
+    for start in ((1, 2), (-20, 5), (60, 60)):
+        (x, turns), (ours, our_turns) = eager(vector(*start), 2), f(vector(*start), 2)
+        assert ours.tolist() == x.tolist() and our_turns == turns and type(our_turns) is int
+    assert f.cache_info().misses == 1
+
+
+def test_lists_that_grow_and_counters() -> None:
+    class Counter(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n = 0
+            self.seen: list[int] = []
+
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            self.n += 1
+            self.seen.append(self.n)
+            return x * self.n
+
+    net = Counter()
+    f = ms.jit(net)
+    assert [f(vector(1)).item() for _ in range(4)] == [1, 2, 3, 4]
+    assert net.n == 4 and net.seen == [1, 2, 3, 4]
+
+
+def test_a_counter_never_recompiles() -> None:
+    class Counter(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n, self.rate = 0, 1.0
+
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            self.n += 1
+            self.rate = self.rate * 0.5
+            return x * self.n * self.rate
+
+    net, eager = Counter(), Counter()
+    f = ms.jit(net)
+    for _ in range(5):
+        assert f(vector(3, 7)).tolist() == eager(vector(3, 7)).tolist()
+    net.n = eager.n = 10
+    assert f(vector(3, 7)).tolist() == eager(vector(3, 7)).tolist()
+    assert f.cache_info().misses == 1 and (net.n, net.rate) == (eager.n, eager.rate)
+
+
+def test_print_runs_at_each_call(capsys) -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        print("sum", x.sum(), x.shape, f"{x[0]}")
+        return x
+
+    text = []
+    for g in (f, ms.jit(f)):
+        for i in range(2):
+            g(vector(1, i))
+        text.append(capsys.readouterr().out)
+    assert text[0] == text[1]
+
+
+def test_a_branching_function_inside_another_is_inlined() -> None:
+    @ms.jit
+    def inner(x: ms.Tensor) -> ms.Tensor:
+        return x * 2 if x.sum() > 0 else x
+
+    outer = ms.jit(lambda x: inner(x) + inner(x - 3))
+    assert outer(vector(1)).tolist() == [0] and outer(vector(5)).tolist() == [14]
+    assert inner.cache_info().misses == 0
 
 
 def test_a_compiled_function_inside_another_is_inlined() -> None:

@@ -161,6 +161,38 @@ def test_vjp_and_jvp_of_a_compiled_function() -> None:
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-6)
 
 
+def test_gradients_through_branches_and_loops() -> None:
+    p = ms.Parameter(vector(1.5, 2), name="p")
+
+    def branch(x: ms.Tensor) -> ms.Tensor:
+        if (x * p).sum() > 0:
+            return (x * x * p).sum()
+        y = x - p
+        return (y * y * y).sum()
+
+    def loop(x: ms.Tensor) -> ms.Tensor:
+        while x.sum() < 50:
+            x = x * p + 1
+        return (x * x).sum()
+
+    for fn in (branch, loop):
+        f = ms.jit(fn)
+        inside = ms.jit(ms.grad(fn))
+        for start in (vector(1, 2), vector(-1, -2), vector(0.5, 30)):
+            if fn is loop and start.sum() < 0:
+                continue
+            value, (dx, dp) = ms.value_and_grad(fn, 0, [p])(start)
+            ours, (our_dx, our_dp) = ms.value_and_grad(f, 0, [p])(start)
+            assert ours.item() == value.item()
+            np.testing.assert_allclose(our_dx.asnumpy(), dx.asnumpy(), rtol=1e-6)
+            np.testing.assert_allclose(our_dp[0].asnumpy(), dp[0].asnumpy(), rtol=1e-6)
+            np.testing.assert_allclose(inside(start).asnumpy(), dx.asnumpy(), rtol=1e-6)
+            second = ms.grad(lambda x, g=fn: ms.grad(g)(x).sum())(start)
+            ours = ms.grad(lambda x, g=f: ms.grad(g)(x).sum())(start)
+            np.testing.assert_allclose(ours.asnumpy(), second.asnumpy(), rtol=1e-6)
+        assert f.cache_info().entries <= 2  # recorded inside a gradient of a gradient, and plainly
+
+
 # ---- GRAPH_MODE
 
 
@@ -227,6 +259,18 @@ def test_gradient_functions_made_anew_share_a_graph(graph_mode: None) -> None:
     assert ms.grad(lambda x: ms.grad(cube)(x).sum())(x).tolist() == [6, 12, 18]
     assert ms.vjp(cube, x)[1](ms.Tensor(2.0)).tolist() == [6, 24, 54]
     assert ms.jvp(cube, x, x)[1].item() == 108
+
+
+def test_the_cells_of_a_training_step(graph_mode: None) -> None:
+    x, y = batch()
+    losses = {}
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        ms.set_context(mode=mode)
+        net = nn.WithLossCell(mlp(), nn.CrossEntropyLoss())
+        step = nn.TrainOneStepCell(net, nn.Adam(net.trainable_params(), 1e-2)).set_train()
+        ms.set_seed(1)
+        losses[mode] = [step(x, y).item() for _ in range(5)]
+    assert losses[ms.PYNATIVE_MODE] == losses[ms.GRAPH_MODE]
 
 
 # ---- whole steps

@@ -12,8 +12,6 @@ from .gradient import Gradient
 
 __all__ = ["Entry"]
 
-_NUMBERS = {bool: "bool", int: "int64", float: "float64"}
-
 
 class Entry:
     """A staged function with its gradient.
@@ -29,8 +27,10 @@ class Entry:
         reads = staged.reads
         self._cells = [r for r in reads if _is_cell_read(r)]
         self._others = [r for r in reads if not _is_cell_read(r)]
-        guarded = {r.place.slot for r in reads}
-        self._keeps_guards = not any(w.place.slot in guarded for w in staged.writes)
+        guarded = {r.place.slot for r in reads} | {_container(r.place) for r in reads}
+        self._keeps_guards = not any(
+            w.place.slot in guarded or _container(w.place) in guarded for w in staged.writes
+        )
         self._epoch = _core.epoch()
 
     def holds(self) -> bool:
@@ -54,9 +54,7 @@ class Entry:
     def run(self, leaves: Sequence[Any]) -> Any:
         """The function's result for the leaves of a call; then what it wrote is written."""
         staged = self.staged
-        inputs = [leaves[i] for i in staged.inputs]
-        if staged.hidden:
-            inputs.extend(_hidden_tensor(place.get(leaves)) for place in staged.hidden)
+        inputs = staged.gather(leaves)
         if self._gradient is None:
             outputs = self._graph.run(inputs)
         else:
@@ -75,6 +73,8 @@ class Entry:
         if any(hasattr(a, "__array_interface__") for a in args if not isinstance(a, Tensor)):
             return None
         staged = self.staged
+        if self._epoch != _core.epoch() or not all(read.holds() for read in self._others):
+            return None  # the call itself has changed what it read
         guards: list[Any] = []
         for read in self._others:
             kind = read.place.kind
@@ -116,11 +116,10 @@ def _guard(place: Place) -> tuple[str, Any, Any, Any]:
     return place.kind, place.owner, place.key, place.get()
 
 
+def _container(place: Place) -> Any:
+    """Equal for all places inside one list, dict or set."""
+    return id(place.owner) if place.kind in ("item", "contents") else place
+
+
 def _is_cell_read(read: Read) -> bool:
     return read.place.kind == "attr" and isinstance(read.place.owner, _core.Cell)
-
-
-def _hidden_tensor(value: Any) -> Tensor:
-    """A number that the function reads and writes is an input like a tensor."""
-    kind = _NUMBERS.get(type(value))
-    return value if kind is None else Tensor(value, kind)

@@ -76,7 +76,7 @@ class JitFunction(_core.Jit):
     def __init__(
         self,
         fn: Callable[..., Any],
-        capture_mode: str = "trace",
+        capture_mode: str = "ast",
         cache_limit: int = 16,
         input_signature: Sequence[Any] | None = None,
     ) -> None:
@@ -142,12 +142,11 @@ class JitFunction(_core.Jit):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Entry:
-        from .entry import Entry
-        from .trace import trace
+        from .capture import capture
 
         reason = self._reason(table, key)
         start = time.perf_counter()
-        entry = Entry(*trace(self._fn, args, kwargs, signature.leaves, signature.records))
+        entry = capture(self._capture_mode, self._fn, args, kwargs, signature)
         table.add(key, entry, self._limit)
         self._note(reason, time.perf_counter() - start)
         return entry
@@ -254,7 +253,7 @@ def jit(
     fn: Callable[..., Any] | None = None,
     *,
     mode: str = "graph",
-    capture_mode: str = "trace",
+    capture_mode: str = "ast",
     input_signature: Sequence[Any] | None = None,
     cache_limit: int = 16,
     fullgraph: bool = True,
@@ -265,7 +264,8 @@ def jit(
     Args:
         fn: the function.
         mode: "graph"; "pynative" gives the function back unchanged.
-        capture_mode: "trace": the function is called once, on symbolic tensors.
+        capture_mode: "ast": the source is staged, with branches and loops on tensors; "trace": the
+            function is called once, on symbolic tensors, which needs no source.
         input_signature: a Tensor (or None) for each argument: calls of another dtype or shape are
             a TypeError instead of a new version. ``Tensor((32, 3), float32)`` stands for the shape
             (32, 3).
@@ -284,7 +284,7 @@ def jit(
     [2.0, 0.0]
     """
     _check_option("mode", mode, ("graph", "pynative"))
-    _check_option("capture_mode", capture_mode, ("trace",))
+    _check_option("capture_mode", capture_mode, ("ast", "trace"))
     _check_option("jit_level", jit_level, ("O0",))
     _check_option("fullgraph", fullgraph, (True,))
     if not isinstance(cache_limit, int) or cache_limit < 1:

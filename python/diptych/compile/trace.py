@@ -13,7 +13,7 @@ from typing import Any
 from .. import _core
 from .._core import Parameter, Tensor
 from ..stage.result import Argument, Nest, Place, Slot, Staged, Static, Write
-from .gradient import Gradient
+from ..stage.stage import Seal
 from .world import World
 
 __all__ = ["trace"]
@@ -24,9 +24,12 @@ def trace(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     leaves: list[Any],
+    *,
     records: bool,
-) -> tuple[Staged, Gradient | None]:
-    """The function as a graph, for arguments like these; ``records``: with its gradient.
+    seal: Seal,
+) -> Staged:
+    """The function as a graph, for arguments like these; ``records`` and ``seal`` as in
+    ``stage.stage``.
 
     Raises:
         TypeError: the function needs the numbers of a tensor (``if tensor``, ``.asnumpy()``).
@@ -38,7 +41,9 @@ def trace(
     try:
         symbols = iter(tracing.symbols(leaves))
         tracing.hide(world)
-        staged = tracing.finish(fn(*_refill(args, symbols), **_refill(kwargs, symbols)), world)
+        staged = tracing.finish(
+            fn(*_refill(args, symbols), **_refill(kwargs, symbols)), world, seal
+        )
     except BaseException:
         if _core.is_capturing():
             tracing.graph.end()
@@ -46,7 +51,7 @@ def trace(
     finally:
         world.restore()
         _core.set_grad_enabled(before)
-    return staged, tracing.gradient
+    return staged
 
 
 def _refill(value: Any, leaves: Iterator[Any]) -> Any:
@@ -63,7 +68,6 @@ class _Trace:
 
     def __init__(self, leaves: list[Any], records: bool) -> None:
         self.graph = _core.Graph()
-        self.gradient: Gradient | None = None
         self._records = records
         self._inputs: list[int] = []
         self._symbolic: list[Tensor] = []
@@ -105,7 +109,7 @@ class _Trace:
 
     # ---- the end
 
-    def finish(self, result: Any, world: World) -> Staged:
+    def finish(self, result: Any, world: World, seal: Seal) -> Staged:
         """Ends the capture."""
         structure = self._structure(result)
         writes = [Write(place, self._structure(value)) for place, value in world.changes()]
@@ -114,11 +118,7 @@ class _Trace:
             if _core.symbol(tensor) != value:
                 writes.append(Write(Place("inside", place), self._slot(tensor)))
         outputs = list(self._outputs)
-        if self._records:
-            gradient = Gradient(self.graph, self._symbolic, outputs)
-            if gradient.results:
-                self.gradient = gradient
-                outputs += gradient.saved
+        outputs += seal(self.graph, self._symbolic, list(outputs))
         self.graph.outputs(outputs)
         return Staged(self.graph, self._inputs, self._hidden, structure, world.reads, writes)
 

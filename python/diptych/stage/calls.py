@@ -64,6 +64,8 @@ def call(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return call(interp, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
     if isinstance(fn, type):
         return _construct(interp, fn, args, kwargs)
+    if isinstance(fn, _core.Jit):
+        return call(interp, fn.__wrapped__, args, kwargs)
     if isinstance(fn, _core.Cell):
         name = "_call_special" if fn._is_special else "construct"
         return call(interp, get_attribute(interp, fn, name), args, kwargs)

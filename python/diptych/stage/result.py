@@ -328,8 +328,9 @@ class Staged:
 
     def replay(self, outputs: Sequence[Tensor], leaves: Sequence[Any] = ()) -> None:
         """Stores what the function wrote to objects that live outside."""
-        for write in self.writes:
-            write.place.set(rebuild(write.structure, outputs, leaves), leaves)
+        values = [rebuild(write.structure, outputs, leaves) for write in self.writes]
+        for write, value in zip(self.writes, values, strict=True):
+            write.place.set(value, leaves)
 
 
 def as_tensor(value: Any) -> Tensor:

@@ -117,11 +117,12 @@ class _Staging:
             named = {k: self._argument(v) for k, v in kwargs.items()}
             try:
                 value = self._interp.call(fn, given, named)
+                structure = self.structure(value)
+                writes = self._writes()
             except DeadPath:
-                value = None
-            structure = self.structure(value)
-            writes = self._writes()
-            self._interp.journal.cut(0)
+                structure, writes = Static(None), self._writes()
+            finally:
+                self._interp.journal.cut(0)
             if self._seal is not None:
                 self._outputs += self._seal(
                     self._builder.graph, self._builder.inputs, list(self._outputs)
@@ -170,7 +171,10 @@ class _Staging:
             return Static(value)
         if isinstance(value, Tensor):
             leaf = self._leaves.get(id(value))
-            return self._slot(value) if leaf is None else Argument(leaf[1])
+            if leaf is not None:
+                return Argument(leaf[1])
+            place = self._interp.observer.place_of(value)
+            return self._slot(value) if place is None else Nest(lambda _: place.get(), ())
         if isinstance(value, Scalar):
             return self._slot(value.tensor, value.kind)
         if isinstance(value, Choice):
