@@ -541,3 +541,17 @@ def test_config():
         ds.config.set_seed(-1)
     with pytest.raises(TypeError, match="'size' is '3'"):
         ds.config.set_prefetch_size("3")
+
+
+def test_model_trains_on_a_pipeline():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((512, 8)).astype(np.float32)
+    y = (x @ rng.standard_normal((8, 3))).argmax(1)
+    train, test = ds.NumpySlicesDataset((x, y), ["x", "y"]).split([0.8, 0.2])
+    train = train.map(transforms.TypeCast(ms.int32), "y").shuffle(400).batch(32)
+    ms.set_seed(1)
+    net = ms.nn.SequentialCell(ms.nn.Dense(8, 32), ms.nn.ReLU(), ms.nn.Dense(32, 3))
+    optimizer = ms.nn.Adam(net.trainable_params(), 1e-2)
+    model = ms.train.Model(net, ms.nn.CrossEntropyLoss(), optimizer, {"accuracy"})
+    model.train(8, train)
+    assert model.eval(test.batch(64))["accuracy"] > 0.85

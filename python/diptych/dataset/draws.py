@@ -81,6 +81,10 @@ class Draws:
     def __len__(self) -> int:
         return 1 if isinstance(self._numbers, int) else len(self._numbers)
 
+    def restart(self, number: int) -> None:
+        """Becomes the stream of this row."""
+        self._numbers, self._keys, self._count = number, None, 0
+
     @property
     def place(self) -> int:
         """How much was drawn; setting it back repeats the numbers."""
@@ -114,18 +118,11 @@ class Draws:
 _local = threading.local()
 
 
-class use:
-    """``with use(draws)``: what current() gives meanwhile."""
-
-    def __init__(self, draws: Draws) -> None:
-        self._draws = draws
-
-    def __enter__(self) -> None:
-        self._before = getattr(_local, "draws", None)
-        _local.draws = self._draws
-
-    def __exit__(self, *error: object) -> None:
-        _local.draws = self._before
+def swap(draws: Draws | None) -> Draws | None:
+    """Makes the stream what current() gives; returns the one before, to be put back."""
+    before = getattr(_local, "draws", None)
+    _local.draws = draws
+    return before
 
 
 def current() -> Draws:

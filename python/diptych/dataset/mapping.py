@@ -33,21 +33,25 @@ class RowMap:
 
     def __call__(self, task: tuple[Run, int, list[Row]]) -> list[tuple[Any, ...]]:
         run, place, rows = task
-        return [self.apply(run.draws(place, n), n, row) for n, row in rows]
+        stream = run.draws(place, 0)
+        return [self.apply(stream, n, row) for n, row in rows]
 
     def apply(self, stream: draws.Draws, number: int, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The operations on one row's inputs."""
+        """The operations on one row's inputs; the stream starts anew for it."""
+        stream.restart(number)
+        held = draws.swap(stream)
         operation: Any = None
         try:
-            with draws.use(stream):
-                for operation in self.operations:
-                    made = operation(*row)
-                    row = made if isinstance(made, tuple) else (made,)
+            for operation in self.operations:
+                made = operation(*row)
+                row = made if isinstance(made, tuple) else (made,)
         except Exception as error:
             error.add_note(
                 f"map: in {operation_name(operation)} on {self.columns}, row {row_number(number)}"
             )
             raise
+        finally:
+            draws.swap(held)
         if len(row) != self.n:
             raise ValueError(
                 f"map: {operation_name(operation)} gave {len(row)} columns at row "
@@ -101,7 +105,7 @@ class MapDataset(Dataset):
 
     def _merge(self, row: Sequence[Any], made: Sequence[Any]) -> tuple[Any, ...]:
         both = (row, made)
-        return tuple(both[which][i] for which, i in self._sources)
+        return tuple([both[which][i] for which, i in self._sources])
 
     # ---- blocks
 
@@ -116,12 +120,14 @@ class MapDataset(Dataset):
         inputs = [columns[i] for i in self._take]
         if not len(numbers):
             return columns
+        made: list[np.ndarray] | None = inputs
         try:
-            made = inputs
             stream = run.draws(self._place, numbers)
             for operation in self._steps:
                 made = operation.block(made, stream)
         except Exception:
+            made = None
+        if made is None:
             # The same row by row: the error that it meets names its row.
             rows = zip(numbers.tolist(), zip(*inputs, strict=True), strict=True)
             parts = self._work((run, self._place, list(rows)))
@@ -133,9 +139,9 @@ class MapDataset(Dataset):
     def _stream(self, run: Run) -> Iterator[Row]:
         rows = self._inputs[0]._rows(run)
         if self._num_workers == 1 and not self._processes:
+            stream = run.draws(self._place, 0)
             for number, row in rows:
-                inputs = tuple(row[i] for i in self._take)
-                stream = run.draws(self._place, number)
+                inputs = tuple([row[i] for i in self._take])
                 yield number, self._merge(row, _arrays(self._work.apply(stream, number, inputs)))
             return
         if self._pool is None:
@@ -159,9 +165,9 @@ class MapDataset(Dataset):
 
 def _arrays(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Plain numbers and lists as arrays; images of Pillow stay as they are."""
-    return tuple(
-        value
-        if isinstance(value, np.ndarray | np.generic) or hasattr(value, "getbands")
-        else np.asarray(value)
-        for value in row
-    )
+    return tuple([value if type(value) is np.ndarray else _array(value) for value in row])
+
+
+def _array(value: Any) -> Any:
+    keep = isinstance(value, np.ndarray | np.generic) or hasattr(value, "getbands")
+    return value if keep else np.asarray(value)
