@@ -3,7 +3,9 @@
     python bench/ops.py [--torch PYTHON] [--ops add,exp] [--sizes 1000,1000000] [--seconds 0.05]
 
 Prints one JSON line a row and size, then one with the geometric mean of the ratios ours / torch and
-the worst ops. Each side runs in a process of its own; PYTHON is an interpreter that has torch.
+the worst ops. Each side runs in a process of its own, on the same inputs; PYTHON is an interpreter
+that has torch and NumPy. Results of up to CHECKED elements are compared, and where they differ no
+ratio is printed but the difference.
 """
 
 from __future__ import annotations
@@ -15,11 +17,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+CHECKED = 100_000
 THREADS_OF_OTHERS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_MAIN_FREE")
 
 # ---- timing
@@ -43,14 +51,73 @@ def best_time(call: Callable[[], Any], seconds: float) -> float:
     return best
 
 
+# ---- inputs and results, the same on both sides
+
+
+@lru_cache(maxsize=24)
+def _flat_values(spec: tuple[Any, ...], position: int, room: int) -> Any:
+    from cases import Case, Input, values_of
+
+    one = Case("bench", 0, "", "", 0, [Input(*spec)] * (position + 1))
+    return values_of(one, position, (room,))
+
+
+def bench_values(i: Any, position: int, dims: Iterable[int]) -> Any:
+    """Values of an input. Many rows share them: making a million takes longer than most calls."""
+    shape = tuple(dims)
+    n = math.prod(shape)
+    room = 1 << max(n - 1, 0).bit_length()
+    if i.is_distinct and i.lo is not None:
+        room = n  # their steps depend on how many there are
+    return _flat_values(astuple(replace(i, dims=())), position, room)[:n].reshape(shape)
+
+
+def marks_of(results: Any, to_array: Callable[[Any], Any]) -> list[list[Any]] | None:
+    """What is compared of each result: its shape, a weighted sum, the sum of the weighted
+    magnitudes. None: too large."""
+    results = results if isinstance(results, tuple | list) else (results,)
+    if sum(math.prod(r.shape) for r in results) > CHECKED:
+        return None
+    marks = []
+    for r in results:
+        x = np.nan_to_num(to_array(r).astype(np.float64), nan=3e3, posinf=5e3, neginf=-5e3)
+        weighted = x.ravel() * (1 + np.arange(x.size) % 7)
+        marks.append([list(x.shape), float(weighted.sum()), float(np.abs(weighted).sum())])
+    return marks
+
+
+def difference(ours: Any, theirs: Any, case: Any) -> str | None:
+    """How the results differ; None: they agree, or were not compared. Further results of ours are
+    what its gradient reads."""
+    if ours is None or theirs is None:
+        return None
+    if len(ours) < len(theirs):
+        return f"differs: {len(ours)} results, torch has {len(theirs)}"
+    half = any(i.dtype in ("f16", "bf16") for i in case.inputs)
+    for k, (a, b) in enumerate(zip(ours, theirs, strict=False)):
+        if a[0] != b[0]:
+            return f"differs: result {k} is {a[0]}, torch has {b[0]}"
+        if abs(a[1] - b[1]) > (3e-2 if half else 1e-4) * (a[2] + 1):
+            return f"differs: result {k} has the sum {a[1]:.8g}, torch {b[1]:.8g} of {a[2]:.4g}"
+    return None
+
+
 # ---- our side: chooses the sizes, runs first
 
 
+def broadcast(shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The shape that these broadcast to, if they do."""
+    try:
+        return [np.broadcast_shapes(*shapes)]
+    except ValueError:
+        return []
+
+
 def enlarged(case: Any, count: int, only_lead: bool) -> list[tuple[int, ...]] | None:
-    """Sizes of the inputs such that the largest has about `count` elements. Equal sizes stay equal:
-    all sizes above 1 grow alike, or only the leading one."""
+    """Sizes of the inputs such that the largest, or what they broadcast to, has about `count`
+    elements. Equal sizes stay equal: all sizes above 1 grow alike, or only the leading one."""
     shapes = [i.dims for i in case.inputs]
-    largest = max(shapes, key=math.prod, default=())
+    largest = max([*shapes, *broadcast(shapes)], key=math.prod, default=())
     n = math.prod(largest)
     if n == 0 or not largest:
         return None
@@ -64,21 +131,24 @@ def enlarged(case: Any, count: int, only_lead: bool) -> list[tuple[int, ...]] | 
     return [tuple(grown[d] for d in s) for s in shapes]
 
 
-# Ops whose trailing sizes carry a meaning (windows, channels): only the batch grows.
-BY_BATCH = {"conv", "conv_transpose", "rnn_layer", "batch_norm_train", "batch_norm_infer"}
+# Ops whose trailing sizes carry a meaning (windows, channels) or enter the result squared: only the
+# batch grows.
+BY_BATCH = {
+    "conv", "conv_transpose", "rnn_layer", "batch_norm_train", "batch_norm_infer", "grid_sample",
+    "diag_embed",
+}  # fmt: skip
 
 
 def our_call(case: Any, dims: list[tuple[int, ...]]) -> Callable[[], Any]:
     """The op with inputs of these sizes, ready to be called."""
     import test_cases
-    from cases import values_of
 
     inputs: list[Any] = []
     for position, i in enumerate(case.inputs):
         if i.is_absent or i.number is not None:
             inputs.append(i.number)
             continue
-        values = values_of(case, position, dims[position])
+        values = bench_values(i, position, dims[position])
         inputs.append(test_cases.to_tensor(values, i.dtype, i.is_reversed))
     attrs, _ = test_cases.attributes(case)
     op = test_cases.OPS[case.op]
@@ -86,32 +156,34 @@ def our_call(case: Any, dims: list[tuple[int, ...]]) -> Callable[[], Any]:
 
 
 def time_ours(case: Any, count: int, seconds: float) -> dict[str, Any] | None:
+    import test_cases
+
     for only_lead in [True] if case.op in BY_BATCH else [False, True]:
         dims = enlarged(case, count, only_lead)
         if dims is None:
             return None
+        if max(map(math.prod, dims)) > 2 * count:
+            continue
         try:
             call = our_call(case, dims)
-            call()
+            marks = marks_of(call(), test_cases.to_array)
         except Exception:  # these sizes do not suit the attributes
             continue
-        return {"dims": dims, "ours": best_time(call, seconds)}
+        return {"dims": dims, "ours": best_time(call, seconds), "marks": marks}
     return None
 
 
 def our_side(args: argparse.Namespace) -> None:
-    sys.path.insert(0, str(ROOT / "tests" / "python"))
     from cases import read_cases
     from test_cases import OPS
 
     wanted = set(args.ops.split(",")) if args.ops else None
-    for case in read_cases():
+    for row, case in enumerate(read_cases()):
         if (wanted and case.op not in wanted) or case.op not in OPS or OPS[case.op].hidden:
             continue
         for count in args.sizes:
             found = time_ours(case, count, args.seconds)
-            job = {"op": case.op, "case": str(case), "size": count, "attrs": case.attrs}
-            job["inputs"] = [vars(i) for i in case.inputs]
+            job = {"op": case.op, "row": row, "case": str(case), "size": count}
             print(json.dumps(job | (found or {"skipped": "no larger version"})), flush=True)
 
 
@@ -121,16 +193,40 @@ def our_side(args: argparse.Namespace) -> None:
 def torch_side(args: argparse.Namespace) -> None:
     sys.path.insert(0, str(ROOT / "bench"))
     import torch_ops
+    from cases import read_cases
 
+    rows = read_cases()
+    wrong: dict[int, str] = {}
     for line in sys.stdin:
         job = json.loads(line)
         if "ours" in job:
-            try:
-                call = torch_ops.call_of(job)
-                job["torch"] = best_time(call, args.seconds) if call else None
-            except Exception as error:
-                job["torch"], job["why"] = None, f"{type(error).__name__}: {error}"[:200]
+            time_torch(job, rows[job["row"]], torch_ops, args.seconds, wrong)
         print(json.dumps(job), flush=True)
+
+
+def time_torch(
+    job: dict[str, Any], case: Any, torch_ops: Any, seconds: float, wrong: dict[int, str]
+) -> None:
+    """Fills in "torch", or None and "why". `wrong`: rows whose results were found to differ."""
+    job["torch"] = None
+    try:
+        values = [
+            None if i.is_absent or i.number is not None else bench_values(i, k, job["dims"][k])
+            for k, i in enumerate(case.inputs)
+        ]
+        call = torch_ops.call_of(case, values)
+        if call is None:
+            job["why"] = "no counterpart in bench/torch_ops.py"
+            return
+        if job["op"] not in torch_ops.DRAWS:
+            found = difference(job["marks"], marks_of(call(), torch_ops.to_array), case)
+            if found:
+                wrong[job["row"]] = found
+        job["why"] = wrong.get(job["row"])
+        if not job["why"]:
+            job["torch"] = best_time(call, seconds)
+    except Exception as error:
+        job["why"] = f"{type(error).__name__}: {error}"[:200]
 
 
 # ---- the whole
@@ -158,14 +254,14 @@ def lines_of(jobs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         row["ours_us"] = round(job["ours"] * 1e6, 3)
         if job.get("torch"):
             row["torch_us"] = round(job["torch"] * 1e6, 3)
-            row["ratio"] = round(job["ours"] / job["torch"], 3)
+            row["ratio"] = float(f"{job['ours'] / job['torch']:.3g}")
         elif "torch" in job:
-            row["torch"] = job.get("why", "no counterpart in bench/torch_ops.py")
+            row["torch"] = job["why"]
         yield row
 
 
 def mean_of(ratios: list[float]) -> float:
-    return round(math.exp(sum(map(math.log, ratios)) / len(ratios)), 3)
+    return float(f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3g}")
 
 
 def summary(rows: list[dict[str, Any]], sizes: list[int]) -> dict[str, Any]:
@@ -181,7 +277,10 @@ def summary(rows: list[dict[str, Any]], sizes: list[int]) -> dict[str, Any]:
             worst = sorted(means.items(), key=lambda item: -item[1])[:15]
             out[str(size)] = {"ops": len(means), "geomean": mean_of(list(means.values())),
                               "worst": dict(worst)}  # fmt: skip
-    out["without_counterpart"] = sorted({r["op"] for r in rows if isinstance(r.get("torch"), str)})
+    compared = {r["op"] for r in rows if "ratio" in r}
+    reasons = {r["op"]: r["torch"] for r in rows if "torch" in r}
+    out["not_compared"] = {op: why for op, why in reasons.items() if op not in compared}
+    out["differing_rows"] = sum(str(r.get("torch")).startswith("differs") for r in rows)
     out["skipped"] = sorted(
         {r["op"] for r in rows if "skipped" in r} - {r["op"] for r in rows if "ours_us" in r}
     )
