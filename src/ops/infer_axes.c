@@ -188,8 +188,8 @@ static int64_t axis_size(const TensorType *x, int64_t axis) {
 enum { MAX_PIECES = 1 << 20 };
 
 static int count_pieces(int64_t n, int64_t size) {
-    if (size <= 0) return 1;
-    return (int)min_i64(max_i64((n + size - 1) / size, 1), MAX_PIECES);
+    if (size <= 0 || n <= 0) return 1;
+    return (int)min_i64((n - 1) / size + 1, MAX_PIECES);
 }
 
 static Status check_pieces(const char *op, int64_t n, int64_t size) {

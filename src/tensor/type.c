@@ -50,19 +50,16 @@ DType dtype_promote_weak(DType d, DKind k) {
 
 Status type_check(const TensorType *t, const char *what) {
     int64_t n = dtype_size(t->dtype);
-    bool empty = false;
     for (int i = 0; i < t->rank; i++) {
         if (t->dims[i] < 0)
             return FAIL(VALUE, "%s: dim %d of the shape is %lld; it must be 0 or more", what, i,
                         (long long)t->dims[i]);
-        if (t->dims[i] == 0) empty = true;
-    }
-    for (int i = 0; i < t->rank && !empty; i++)
-        if (__builtin_mul_overflow(n, t->dims[i], &n) || n > ((int64_t)1 << 62)) {
+        if (__builtin_mul_overflow(n, max_i64(t->dims[i], 1), &n) || n > ((int64_t)1 << 62)) {
             char text[200];
-            return FAIL(VALUE, "%s: %s has more than 2^62 bytes", what,
+            return FAIL(VALUE, "%s: %s has more than 2^62 bytes (sizes of 0 left out)", what,
                         type_text(t, text, sizeof text));
         }
+    }
     return OK;
 }
 
