@@ -117,8 +117,9 @@ static double poisson_one(RandomPlace place, uint64_t counter, double rate) {
         double k = floor((2 * a / us + b) * u + rate + 0.43);
         if (us >= 0.07 && v <= v_r) return k;
         if (k < 0 || (us < 0.013 && v > us)) continue;
+        int sign; /* lgamma would write it to a global variable, from every thread */
         if (log(v) + log(inverse_alpha) - log(a / (us * us) + b) <=
-            k * log(rate) - rate - lgamma(k + 1))
+            k * log(rate) - rate - lgamma_r(k + 1, &sign))
             return k;
     }
 }
