@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "diptych"
 NOTE = '# ruff: noqa\n"""Written by tools/stubs.py."""\n\n'
 
 MODULES = (
-    "algebra", "arrange", "composite", "function", "layers", "loss", "neural", "numeric",
+    "algebra", "arrange", "composite", "function", "layers", "loss", "neural", "numeric", "older",
     "primitive", "random", "recurrent",
 )  # fmt: skip
 KINDS = {

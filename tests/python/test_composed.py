@@ -254,6 +254,27 @@ def test_gumbel_softmax() -> None:
     np.testing.assert_allclose(hard.mean(0), share, atol=0.03)  # 4 deviations
 
 
+def test_primitives_of_composed_functions() -> None:
+    x, y = Tensor([0.0, 4.0, np.inf]), Tensor([0.0, 2.0, 0.0])
+    close(ops.Xdivy()(x, y), [0, 2, np.inf])
+    close(ops.DivNoNan()(x, y), [0, 2, 0])
+    close(ops.MulNoNan()(x, y), [0, 8, 0])
+    close(ops.SquaredDifference()(a, 1.0), (A - 1) ** 2)
+    close(ops.Rint()(a), np.rint(A))
+    close(ops.Roll(1, 0)(a), np.roll(A, 1, 0))
+    close(ops.TrilIndices(3, 4)(), np.stack(np.tril_indices(3, 0, 4)))
+    close(ops.Cdist(1.0)(a, a), np.abs(A[:, None] - A[None]).sum(-1))
+    close(ops.Addcmul()(a, a, a, Tensor(2.0)), A + 2 * A * A)
+    close(ops.UnsortedSegmentMin()(n, n, 4)[:2], [0, 1])
+
+
+def test_slope_of_xdivy_at_zero() -> None:
+    dx, dy = ms.grad(lambda x, y: ops.sum(ops.xdivy(x, y)), (0, 1))(
+        Tensor([0.0, 3.0]), Tensor([0.0, 2.0])
+    )
+    assert (dx.tolist(), dy.tolist()) == ([0, 0.5], [0, -0.75])
+
+
 def test_laplace() -> None:
     ms.set_seed(3)
     x = ops.laplace((200000,), 1.0, Tensor(2.0)).asnumpy()
@@ -354,7 +375,7 @@ def test_methods() -> None:
     close(n.bincount(), np.bincount(N))
 
 
-@pytest.mark.parametrize("module", ["algebra", "arrange", "numeric", "loss"])
+@pytest.mark.parametrize("module", ["algebra", "arrange", "numeric", "loss", "older"])
 def test_examples(module: str) -> None:
     failed, tried = doctest.testmod(getattr(ops, module))
     assert tried and not failed

@@ -125,14 +125,19 @@ class _Wrapped(Primitive):
         return type(self)._function(*args, **self._settings)
 
 
-def _wrap(name: str, target: Any, *start: str) -> None:
+def wrapped(name: str, target: Any, *start: str) -> type:
+    """The primitive class ``name``: arguments named in ``start`` go to its constructor."""
     body = {
         "_function": staticmethod(target),
         "_start": start,
         "__doc__": f"``ops.{target.__name__}`` as a primitive.",
         "__module__": "diptych.ops",
     }
-    globals()[name] = type(name, (_Wrapped,), body)
+    return type(name, (_Wrapped,), body)
+
+
+def _wrap(name: str, target: Any, *start: str) -> None:
+    globals()[name] = wrapped(name, target, *start)
     __all__.append(name)
 
 

@@ -1,0 +1,79 @@
+"""Primitive classes of composed functions (``ops.UnsortedSegmentMax()(x, ids, 3)``), and the few
+older ones that are no function elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import Tensor, op_table
+from . import algebra, arrange, composite, loss, numeric
+from .primitive import wrapped
+
+_table = op_table
+
+
+def xdivy(x: Any, y: Any) -> Tensor:
+    """x / y, and 0 where x is 0.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.xdivy(Tensor([0.0, 4.0]), Tensor([0.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    zero = _table["equal"](x, 0)
+    return _table["where"](zero, 0.0, x / _table["where"](zero, 1.0, y))
+
+
+def _div_no_nan(x: Any, y: Any) -> Tensor:
+    zero = _table["equal"](y, 0)
+    return _table["where"](zero, 0.0, x / _table["where"](zero, 1.0, y))
+
+
+def _mul_no_nan(x: Any, y: Any) -> Tensor:
+    zero = _table["equal"](y, 0)
+    return _table["where"](zero, 0.0, _table["where"](zero, 0.0, x) * y)
+
+
+def _squared_difference(x: Any, y: Any) -> Tensor:
+    return _table["square"](x - y)
+
+
+def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
+    return _table["roll"](x, shift, axis)
+
+
+_CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "Addcdiv": (composite.addcdiv, ()),
+    "Addcmul": (composite.addcmul, ()),
+    "Cdist": (algebra.cdist, ("p",)),
+    "CeLU": (_table["celu"], ("alpha",)),
+    "Cross": (algebra.cross, ("dim",)),
+    "DivNoNan": (_div_no_nan, ()),
+    "Heaviside": (numeric.heaviside, ()),
+    "HShrink": (_table["hardshrink"], ("lambd",)),
+    "IsClose": (numeric.isclose, ("rtol", "atol", "equal_nan")),
+    "MulNoNan": (_mul_no_nan, ()),
+    "NanToNum": (numeric.nan_to_num, ("nan", "posinf", "neginf")),
+    "Renorm": (numeric.renorm, ("p", "axis", "maxnorm")),
+    "Rint": (_table["round"], ()),
+    "Roll": (_roll, ("shift", "axis")),
+    "ScatterDiv": (composite.scatter_div, ()),
+    "ScatterMax": (composite.scatter_max, ()),
+    "ScatterMin": (composite.scatter_min, ()),
+    "ScatterMul": (composite.scatter_mul, ()),
+    "ScatterNdAdd": (composite.scatter_nd_add, ()),
+    "ScatterSub": (composite.scatter_sub, ()),
+    "SoftMarginLoss": (loss.soft_margin_loss, ("reduction",)),
+    "SoftShrink": (_table["softshrink"], ("lambd",)),
+    "SquaredDifference": (_squared_difference, ()),
+    "Trace": (algebra.trace, ()),
+    "TrilIndices": (arrange.tril_indices, ("row", "col", "offset", "dtype")),
+    "TriuIndices": (arrange.triu_indices, ("row", "col", "offset", "dtype")),
+    "UnsortedSegmentMax": (numeric.unsorted_segment_max, ()),
+    "UnsortedSegmentMin": (numeric.unsorted_segment_min, ()),
+    "UnsortedSegmentProd": (numeric.unsorted_segment_prod, ()),
+    "Xdivy": (xdivy, ()),
+}
+for _name, (_target, _start) in _CLASSES.items():
+    globals()[_name] = wrapped(_name, _target, *_start)
+
+__all__ = ["xdivy", *_CLASSES]
