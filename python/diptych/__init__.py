@@ -55,14 +55,32 @@ if TYPE_CHECKING:
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
 
 _no_grad = no_grad
-_LATER = {
-    "Model": ".train",
-    "amp": ".train",
-    "async_ckpt_thread_status": ".train",
-    "load_checkpoint": ".train",
-    "load_param_into_net": ".train",
-    "save_checkpoint": ".train",
-}
+# Of diptych.train, as MindSpore has them at the top.
+_LATER = (
+    "Callback",
+    "CheckpointConfig",
+    "DynamicLossScaleManager",
+    "EarlyStopping",
+    "FixedLossScaleManager",
+    "History",
+    "LambdaCallback",
+    "LearningRateScheduler",
+    "LossMonitor",
+    "LossScaleManager",
+    "Model",
+    "ModelCheckpoint",
+    "ReduceLROnPlateau",
+    "RunContext",
+    "SummaryCollector",
+    "SummaryRecord",
+    "TimeMonitor",
+    "amp",
+    "async_ckpt_thread_status",
+    "build_train_network",
+    "load_checkpoint",
+    "load_param_into_net",
+    "save_checkpoint",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -70,7 +88,7 @@ def __getattr__(name: str) -> Any:
     if name in ("dataset", "train"):
         return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
+        return getattr(importlib.import_module(".train", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -331,3 +331,51 @@ def test_scalers_for_loops_of_ones_own():
     for good in (False, True, True, True, False):
         manager.update_loss_scale(not good)
     assert manager.get_loss_scale() == 4
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_a_network_and_its_optimiser_for_a_loop_of_ones_own(level):
+    net = make_net()
+    optimizer = nn.Adam(net.trainable_params(), 0.01)
+    amp_net, scaled = ms.amp.build_train_network(net, optimizer, level=level)
+    assert scaled.parameters is optimizer.parameters
+    for x, y in DATA:
+        loss = nn.MSELoss()(amp_net(ms.Tensor(x)), ms.Tensor(y))
+        ms.amp.scale_loss(loss, scaled).backward()
+        scaled.step()
+        assert all(p.grad is None for p in net.get_parameters())
+    for got, want in zip(weights(net), by_hand(1), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5 if level == "O0" else 0.02, atol=1e-2)
+    before, scale = weights(net), scaled.scaler.scale_value.item()
+    loss = (amp_net(ms.Tensor(DATA[0][0])) * 1e38).sum() * 1e10
+    ms.amp.scale_loss(loss, scaled).backward()
+    scaled.step()
+    for a, b in zip(before, weights(net), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert scaled.scaler.scale_value.item() == scale / 2 and scaled.global_step.item() == 3
+    amp_net(ms.Tensor(DATA[0][0])).sum().backward()  # without scale_loss: a plain step
+    scaled.step()
+    assert scaled.global_step.item() == 4
+    with pytest.raises(TypeError, match="that build_train_network gave"):
+        ms.amp.scale_loss(loss, optimizer)
+
+
+def test_a_built_step_is_a_step():
+    net = make_net()
+    optimizer = nn.Adam(net.trainable_params(), 0.01)
+    step = ms.amp.build_train_network(net, optimizer, nn.MSELoss(), "O0")
+    for x, y in DATA:
+        step(ms.Tensor(x), ms.Tensor(y))
+    for got, want in zip(weights(net), by_hand(1), strict=True):
+        np.testing.assert_array_equal(got, want)
+    step = ms.amp.build_train_network(net, optimizer, nn.MSELoss(), "O2",
+                                      ms.train.FixedLossScaleManager(64.0))
+    loss, overflow, scale = step(ms.Tensor(X), ms.Tensor(Y))
+    assert scale.item() == 64 and not overflow.item() and np.isfinite(loss.item())
+
+
+def test_names_at_the_top_are_those_of_train():
+    for name in ms._LATER:
+        assert getattr(ms, name) is getattr(ms.train, name)
+    with pytest.raises(AttributeError, match="no attribute 'Modell'"):
+        ms.Modell  # noqa: B018

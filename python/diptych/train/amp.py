@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import nn, ops
@@ -10,8 +11,10 @@ from ..common.parameter import Parameter
 from ..nn.bounds import bounded, counted
 from ..nn.cell import Cell
 from ..nn.loss_scale import TrainOneStepWithLossScaleCell
+from ..nn.optim import Optimizer
+from ..nn.optim.optimizer import OptimizerAround
 from ..nn.wrap import TrainOneStepCell, WithLossCell, check_cell
-from .loss_scale_manager import LossScaleManager
+from .loss_scale_manager import FixedLossScaleManager, LossScaleManager
 
 __all__ = [
     "DynamicLossScaler",
@@ -20,6 +23,7 @@ __all__ = [
     "all_finite",
     "auto_mixed_precision",
     "build_train_network",
+    "scale_loss",
 ]
 
 _LEVELS = ("O0", "O1", "O2", "O3", "auto")
@@ -111,22 +115,95 @@ def _compute_in(cell: Cell, dtype: Any) -> None:
         child._refresh()
 
 
+class ScaledOptimizer(OptimizerAround):
+    """An optimiser for losses that ``scale_loss`` scaled: divides the gradients by the scale, and
+    leaves out steps whose gradients are not finite."""
+
+    def __init__(self, optimizer: Optimizer, scaler: LossScaler) -> None:
+        super().__init__(optimizer)
+        self.scaler = scaler
+        self._is_scaled = False
+
+    def scale_loss(self, loss: Any) -> Any:
+        """loss * scale; the next step takes it out again."""
+        self._is_scaled = True
+        return self.scaler.scale(loss)
+
+    def construct(self, gradients: Sequence[Tensor | None]) -> bool:
+        """Applies the gradients; False when the step was left out."""
+        if not self._is_scaled:
+            return self.opt(gradients)
+        self._is_scaled = False
+        wanted = [g for g in gradients if g is not None]
+        finite = all_finite(wanted)
+        unscaled = [None if g is None else self.scaler.unscale(g) for g in gradients]
+        self.scaler.adjust(finite)
+        return self.opt(unscaled) if finite else False
+
+
+def scale_loss(loss: Any, optimizer: Any) -> Any:
+    """The loss times the scale of an optimiser that build_train_network gave; backward and
+    ``optimizer.step()`` follow.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.Dense(2, 1)
+    >>> optimizer = ms.nn.SGD(net.trainable_params(), 0.1)
+    >>> net, optimizer = ms.amp.build_train_network(net, optimizer, level="O2")
+    >>> loss = ms.amp.scale_loss(net(ms.ops.ones((1, 2))).sum(), optimizer)
+    >>> loss.backward()
+    >>> optimizer.step()
+    """
+    if not isinstance(optimizer, ScaledOptimizer):
+        raise TypeError(
+            "scale_loss: optimizer must be one that build_train_network gave, but got "
+            f"{type(optimizer).__name__}"
+        )
+    return optimizer.scale_loss(loss)
+
+
+class _TrainNetwork:
+    """What build_train_network adds to a training step: it unpacks into network and optimiser."""
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.forward_network
+        yield ScaledOptimizer(self.optimizer, self.scaler)
+
+
+class _TrainStep(_TrainNetwork, TrainOneStepCell):
+    """Without looking for overflows."""
+
+
+class _ScaledTrainStep(_TrainNetwork, TrainOneStepWithLossScaleCell):
+    """Steps that overflow are left out."""
+
+
 def build_train_network(
     network: Cell,
     optimizer: Any,
     loss_fn: Any = None,
     level: str = "O0",
     loss_scale_manager: LossScaleManager | None = None,
-) -> Cell:
-    """One step of training in mixed precision, as Model builds it."""
-    network = auto_mixed_precision(network, level)
-    if loss_fn is not None:
-        network = WithLossCell(network, loss_fn)
-    update = loss_scale_manager.get_update_cell() if loss_scale_manager else None
+) -> Any:
+    """One step of training in mixed precision, as Model builds it; or, unpacked, the network and an
+    optimiser for a loop of one's own with ``scale_loss``, ``backward`` and ``step``.
+
+    The scale of such a loop starts at 2^16, or at the manager's, and follows overflows.
+    """
+    forward = auto_mixed_precision(network, level)
+    whole = forward if loss_fn is None else WithLossCell(forward, loss_fn)
+    manager = loss_scale_manager
+    update = manager.get_update_cell() if manager else None
     if update is not None:
-        return TrainOneStepWithLossScaleCell(network, optimizer, update)
-    sens = loss_scale_manager.get_loss_scale() if loss_scale_manager else 1.0
-    return TrainOneStepCell(network, optimizer, sens)
+        step: Any = _ScaledTrainStep(whole, optimizer, update)
+    else:
+        step = _TrainStep(whole, optimizer, manager.get_loss_scale() if manager else 1.0)
+    if isinstance(manager, FixedLossScaleManager):
+        step.scaler = StaticLossScaler(manager.get_loss_scale())
+    else:
+        start = manager.get_loss_scale() if manager else 2.0**16
+        step.scaler = DynamicLossScaler(start, 2, 2000)
+    step.forward_network = forward
+    return step
 
 
 def all_finite(inputs: Any) -> Tensor:

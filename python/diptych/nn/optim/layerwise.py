@@ -10,7 +10,7 @@ from ..._core import Tensor
 from ...common.parameter import Parameter
 from ..bounds import bounded
 from .adam import AdamBase
-from .optimizer import Optimizer, State
+from .optimizer import Optimizer, OptimizerAround, State
 
 __all__ = ["LARS", "Lamb"]
 
@@ -45,7 +45,7 @@ def _is_scaled(p: Parameter) -> bool:
     return "LayerNorm" not in p.name and "bias" not in p.name
 
 
-class LARS(Optimizer):
+class LARS(OptimizerAround):
     """Scales gradients for another optimiser (You et al. 2017), whose weight decay moves here.
 
     g becomes r * (g + weight_decay * param) with r = coefficient * |param| / (|g| + weight_decay *
@@ -67,23 +67,10 @@ class LARS(Optimizer):
         use_clip: bool = False,
         lars_filter: Callable[[Parameter], bool] = _is_scaled,
     ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"For 'LARS', 'optimizer' must be an Optimizer, got {type(optimizer).__name__}"
-            )
         self.epsilon = bounded("LARS", "epsilon", epsilon, 0.0)
         self.coefficient = bounded("LARS", "coefficient", coefficient, 0.0, open_low=True)
-        super().__init__(0.0, optimizer.parameters, 0.0, optimizer.loss_scale)
+        super().__init__(optimizer)
         self.use_clip = use_clip
-        self.opt = optimizer
-        self.parameters = optimizer.parameters
-        self.global_step = optimizer.global_step
-        self.learning_rate = optimizer.learning_rate
-        self._batches = optimizer._batches
-        self.is_group, self.is_group_lr = optimizer.is_group, optimizer.is_group_lr
-        for name in {batch.rate for batch in self._batches}:
-            setattr(self, name, getattr(optimizer, name))
-        self.weight_decay = optimizer.weight_decay
         self.lars_flag = tuple(bool(lars_filter(p)) for p in self.parameters)
         optimizer._batches = tuple(b._replace(decay=0.0) for b in optimizer._batches)
         optimizer.weight_decay, optimizer.loss_scale = 0.0, 1.0

@@ -269,6 +269,28 @@ class Optimizer(Cell):
         return f"parameters={len(self.parameters)}, weight_decay={self.weight_decay}"
 
 
+class OptimizerAround(Optimizer):
+    """Base of optimisers that change gradients for another one, ``opt``, whose parameters, rates
+    and step they show as theirs."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(
+                f"For '{type(self).__name__}', 'optimizer' must be an Optimizer, but got "
+                f"{type(optimizer).__name__}"
+            )
+        super().__init__(0.0, optimizer.parameters, 0.0, optimizer.loss_scale)
+        self.opt = optimizer
+        self.parameters = optimizer.parameters
+        self.global_step = optimizer.global_step
+        self.learning_rate = optimizer.learning_rate
+        self.weight_decay = optimizer.weight_decay
+        self.is_group, self.is_group_lr = optimizer.is_group, optimizer.is_group_lr
+        self._batches = optimizer._batches
+        for name in {batch.rate for batch in self._batches}:
+            setattr(self, name, getattr(optimizer, name))
+
+
 def _centralized(g: Tensor | None) -> Tensor | None:
     if g is None or g.ndim < 2:
         return g
