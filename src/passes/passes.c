@@ -149,7 +149,18 @@ PassOptions pass_options(void) {
     return o;
 }
 
+/* New values of parameters are results of the body, behind the outputs. */
+static void update_params(Program *p) {
+    const Value *result = p->graph->regions[BODY].results + p->noutputs;
+    for (uint32_t i = 0; i < p->nparams; i++) {
+        if (p->params[i].new_value) p->params[i].new_value = *result++;
+        if (p->params[i].new_grad) p->params[i].new_grad = *result++;
+    }
+}
+
 Status program_optimize(Program *p) {
     PassOptions o = pass_options();
-    return passes_run(p->graph, &o, NULL);
+    TRY(passes_run(p->graph, &o, NULL));
+    update_params(p);
+    return OK;
 }
