@@ -138,6 +138,52 @@ static void test_branches_and_loops(void) {
     dip_unref(limit);
 }
 
+/* ---- gradients through both */
+
+typedef struct Through {
+    dip_Function f; /* one tensor to one */
+} Through;
+
+/* The gradient of sum(f(x)) for x. */
+static dip_Status gradient(void *ctx, int nin, dip_Tensor *const *in, int nout, dip_Tensor **out) {
+    (void)nin, (void)nout;
+    const Through *t = ctx;
+    dip_Tensor *x = NULL, *y = NULL, *sum = NULL;
+    dip_Status s = dip_variable(in[0], &x);
+    if (s == DIP_OK) s = t->f.call(t->f.ctx, 1, &x, 1, &y);
+    if (s == DIP_OK) s = dip_call("sum", 1, &y, NULL, 1, &sum);
+    dip_GradArgs args = {.noutputs = 1, .outputs = &sum, .ninputs = 1, .inputs = &x};
+    if (s == DIP_OK) s = dip_grad(&args, out);
+    dip_unref(x);
+    dip_unref(y);
+    dip_unref(sum);
+    return s;
+}
+
+/* A loop around a branch. */
+static dip_Status branch_in_loop(void *limit, int nin, dip_Tensor *const *in, int nout,
+                                 dip_Tensor **out) {
+    (void)nin, (void)nout;
+    dip_Function test = {small, limit}, body = {branch, limit};
+    return dip_while(test, body, 1, in, out);
+}
+
+static void test_gradients_of_branches_and_loops(void) {
+    dip_Tensor *low = vector(2, (float[]){1.5f, 2}), *high = vector(2, (float[]){3, 20});
+    dip_Tensor *negative = vector(2, (float[]){-6, -5}), *limit = NULL;
+    CHECK_OK(dip_number(DIP_F32, 10, &limit));
+    Through b = {{branch, limit}}, l = {{loop, limit}}, both = {{branch_in_loop, limit}};
+    compare((dip_Function){gradient, &b}, low, -1);
+    compare((dip_Function){gradient, &b}, high, 6);
+    compare((dip_Function){gradient, &l}, low, 4 * 1.5 * 1.5 * 1.5); /* two turns: x^4 */
+    compare((dip_Function){gradient, &l}, high, 1);                  /* none */
+    compare((dip_Function){gradient, &both}, negative, -1);          /* negated once: 11 */
+    dip_unref(low);
+    dip_unref(high);
+    dip_unref(negative);
+    dip_unref(limit);
+}
+
 /* ---- training */
 
 typedef struct Net {
@@ -207,6 +253,7 @@ int main(void) {
     RUN(test_bad_calls_are_refused);
     RUN(test_values_cannot_be_looked_at_while_compiling);
     RUN(test_branches_and_loops);
+    RUN(test_gradients_of_branches_and_loops);
     RUN(test_a_training_step_is_one_graph);
     return test_done("compile");
 }
