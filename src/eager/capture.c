@@ -415,6 +415,7 @@ void program_unref(Program *p) {
     if (p->plan) p->plan_free(p->plan);
     graph_unref(p->graph);
     free(p->params);
+    free(p->sources);
     free(p);
 }
 
@@ -437,6 +438,17 @@ static Status set_results(Capture *c, int n, const Value *outputs) {
     return status;
 }
 
+static void list_sources(Program *p) {
+    const Graph *g = p->graph;
+    p->sources = checked(calloc(g->ninputs + 1, sizeof *p->sources));
+    for (uint32_t i = 0; i < g->ninputs; i++) p->sources[i] = SOURCE_CALLER;
+    for (uint32_t k = 0; k < p->nparams; k++) {
+        const ParamTrace *t = &p->params[k];
+        p->sources[g->values[t->value].index] = (int32_t)(2 * k);
+        if (t->grad) p->sources[g->values[t->grad].index] = (int32_t)(2 * k + 1);
+    }
+}
+
 Status capture_finish(Capture *c, int n, Tensor *const *outputs, Program **out) {
     if (!c->is_on || capture_now != c) return FAIL(RUNTIME, "this capture does not run");
     c->depth = 1;
@@ -452,6 +464,7 @@ Status capture_finish(Capture *c, int n, Tensor *const *outputs, Program **out) 
     p->noutputs = (uint32_t)n;
     c->params = NULL;
     c->nparams = c->cap_params = 0;
+    list_sources(p);
     *out = p;
     return OK;
 }

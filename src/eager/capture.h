@@ -31,6 +31,8 @@ typedef struct ParamTrace {
     Tensor *old_value, *old_grad; /* during the capture: what to restore */
 } ParamTrace;
 
+enum { SOURCE_CALLER = -1 };
+
 /* What a capture ends in. Inputs of the graph are those of capture_input in order, mixed with those
  * of parameters (params[i].value, .grad). */
 typedef struct Program {
@@ -38,6 +40,8 @@ typedef struct Program {
     Graph *graph;
     uint32_t nparams;
     ParamTrace *params;
+    int32_t *sources;  /* of each input of the graph: SOURCE_CALLER, 2k: value, 2k + 1: gradient of
+                          params[k] */
     uint32_t noutputs; /* results of the body that are outputs; new values and gradients follow */
     void *plan;        /* made by src/run at the first run */
     void (*plan_free)(void *plan);

@@ -30,8 +30,9 @@ typedef struct Lower {
     uint32_t *uses; /* of each value, still to come */
     OpenLoop *loops;
     uint32_t nloops, cap_loops;
-    int32_t *jumps; /* of each node: the step whose target is to be set */
-    NodeId *late;   /* updates of parameters, moved to the end */
+    bool *is_written; /* of each value: it is the new value or gradient of a parameter */
+    int32_t *jumps;   /* of each node: the step whose target is to be set */
+    NodeId *late;     /* updates of parameters, moved to the end */
     uint32_t nlate;
 } Lower;
 
@@ -369,13 +370,8 @@ static void lower_const(Lower *l, NodeId id) {
  * nothing can fail any more. */
 static bool is_late_update(const Lower *l, const Node *n) {
     if (n->region != BODY || n->nout == 0 || strncmp(n->op->sig, "param", 5)) return false;
-    const Region *body = &l->g->regions[BODY];
-    for (int i = 0; i < n->nout; i++) {
-        uint32_t found = 0;
-        for (uint32_t k = l->plan->program->noutputs; k < body->nresults; k++)
-            found += body->results[k] == n->out[i];
-        if (found != 1 || l->uses[n->out[i]] != 1) return false;
-    }
+    for (int i = 0; i < n->nout; i++)
+        if (!l->is_written[n->out[i]] || l->uses[n->out[i]] != 1) return false;
     return true;
 }
 
@@ -540,25 +536,15 @@ static Status lower_body(Lower *l) {
 
 /* ---- updates at the end */
 
-/* The parameter whose value (or state) input `v` is. */
-static int32_t param_of(const Program *p, Value v) {
-    for (uint32_t i = 0; i < p->nparams; i++)
-        if (p->params[i].value == v) return (int32_t)i;
-    return -1;
-}
-
 /* Result i of an update overwrites input i when that is the old value of the parameter it belongs
  * to, and nobody reads that value later. */
 static BufferId overwritten(Lower *l, const Node *n, int i) {
     const Program *p = l->plan->program;
-    int32_t k = param_of(p, n->in[i]);
-    if (k < 0 || p->params[k].new_value != n->out[i]) return 0;
-    BufferId id = l->plan->spots[n->in[i]].buffer;
-    if (l->plan->buffers[id].uses != 1) return 0;
-    Plan *plan = l->plan;
-    grow(&plan->in_place, plan->nin_place, &plan->cap_in_place, sizeof *plan->in_place);
-    plan->in_place[plan->nin_place++] = (InPlace){(uint32_t)k, id};
-    return id;
+    const Buffer *b = &l->plan->buffers[l->plan->spots[n->in[i]].buffer];
+    if (b->home != AT_INPUT || b->uses != 1) return 0;
+    int32_t from = p->sources[b->index];
+    if (from < 0 || from % 2 || p->params[from / 2].new_value != n->out[i]) return 0;
+    return l->plan->in_place[from / 2] = l->plan->spots[n->in[i]].buffer;
 }
 
 /* All checks, then all updates. */
@@ -603,6 +589,12 @@ static void count_uses(Lower *l) {
             l->uses[l->g->regions[r].results[i]]++;
 }
 
+static void mark_writes(Lower *l) {
+    const Region *body = &l->g->regions[BODY];
+    for (uint32_t k = l->plan->program->noutputs; k < body->nresults; k++)
+        l->is_written[body->results[k]] = true;
+}
+
 static void place_inputs(Lower *l) {
     for (uint32_t i = 0; i < l->g->ninputs; i++) {
         const TensorType *type = graph_type(l->g, l->g->inputs[i]);
@@ -623,6 +615,7 @@ static void place_outputs(Lower *l) {
 
 static Status lower(Lower *l) {
     count_uses(l);
+    mark_writes(l);
     place_inputs(l);
     TRY(lower_body(l));
     TRY(lower_updates(l));
@@ -641,12 +634,15 @@ Status plan_make(const Program *program, Plan **out) {
     p->buffers[0] = (Buffer){0};
     p->spots = checked(calloc(g->nvalues, sizeof *p->spots));
     Lower l = {.plan = p, .g = g};
+    p->in_place = checked(calloc(program->nparams + 1, sizeof *p->in_place));
     l.uses = checked(calloc(g->nvalues, sizeof *l.uses));
+    l.is_written = checked(calloc(g->nvalues, sizeof *l.is_written));
     l.jumps = checked(calloc(g->nnodes, sizeof *l.jumps));
     l.late = checked(calloc(g->nnodes, sizeof *l.late));
     Status status = lower(&l);
     for (uint32_t i = 0; i < l.nloops; i++) free(l.loops[i].touched);
     free(l.uses);
+    free(l.is_written);
     free(l.jumps);
     free(l.late);
     free(l.loops);

@@ -75,21 +75,16 @@ typedef struct Patch {
     int64_t offset;
 } Patch;
 
-/* A parameter that the plan may overwrite in place: its input buffer is its new value, too. */
-typedef struct InPlace {
-    uint32_t param; /* of the program */
-    BufferId buffer;
-} InPlace;
-
 typedef struct Plan {
     const Program *program;
     Step *steps;
     Buffer *buffers;
     Spot *spots; /* of each value of the graph */
     Patch *patches;
-    InPlace *in_place;
+    BufferId
+        *in_place; /* of each parameter: its input's buffer, which is its new value, too; 0: no */
     int32_t nsteps, cap_steps;
-    uint32_t nbuffers, cap_buffers, npatches, cap_patches, nin_place, cap_in_place;
+    uint32_t nbuffers, cap_buffers, npatches, cap_patches;
     int64_t arena, floor; /* bytes; the most that is alive at once */
     int threads;          /* that the kernels were prepared for */
     struct PlanBlock *blocks;

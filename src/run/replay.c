@@ -178,14 +178,14 @@ static void write_patches(const Replay *r) {
 }
 
 /* A parameter that is overwritten must belong to nobody else; otherwise a copy is. */
-static Status make_exclusive(Replay *r, const InPlace *in) {
-    Param *param = r->plan->program->params[in->param].param;
+static Status make_exclusive(Replay *r, uint32_t i) {
+    const Param *param = r->plan->program->params[i].param;
     Tensor *t = param->value;
     if (tensor_is_exclusive(t, 1) && t->dense && !t->storage->read_only) return OK;
     Tensor *own;
     TRY(tensor_new(&t->type, param->name, &own));
     tensor_copy_dense(t, own->data);
-    r->bound[in->buffer] = own; /* the parameter's tensor was only borrowed */
+    r->bound[r->plan->in_place[i]] = own; /* the parameter's tensor was only borrowed */
     return OK;
 }
 
@@ -214,12 +214,9 @@ static Tensor *result(const Replay *r, Value v) {
     return tensor_over(t->storage, type, s->strides, t->data + s->offset);
 }
 
-static bool is_written_in_place(const Replay *r, uint32_t param) {
-    for (uint32_t i = 0; i < r->plan->nin_place; i++)
-        if (r->plan->in_place[i].param == param)
-            return r->bound[r->plan->in_place[i].buffer] ==
-                   r->plan->program->params[param].param->value;
-    return false;
+static bool is_written_in_place(const Replay *r, uint32_t i) {
+    BufferId b = r->plan->in_place[i];
+    return b && r->bound[b] == r->plan->program->params[i].param->value;
 }
 
 static Status commit(Replay *r, Tensor **out) {
@@ -259,8 +256,8 @@ Status plan_replay(Plan *p, Tensor *const *inputs, Tensor **out) {
     r.bound = checked(calloc(p->nbuffers, sizeof *r.bound));
     effects_init(&r.effects, p->program->graph);
     Status status = bind(&r, inputs);
-    for (uint32_t i = 0; i < p->nin_place && status == OK; i++)
-        status = make_exclusive(&r, &p->in_place[i]);
+    for (uint32_t i = 0; i < p->program->nparams && status == OK; i++)
+        if (p->in_place[i]) status = make_exclusive(&r, i);
     if (status == OK) {
         write_patches(&r);
         void *lock = p->is_long && long_run.begin ? long_run.begin() : NULL;

@@ -22,17 +22,6 @@ const Plan *program_plan(Program *p) {
     return plan;
 }
 
-/* The parameter's tensor that input v of the graph stands for; false: an input of the caller. */
-static bool is_param_input(const Program *p, Value v, Tensor **out) {
-    for (uint32_t i = 0; i < p->nparams; i++) {
-        const ParamTrace *t = &p->params[i];
-        if (t->value != v && t->grad != v) continue;
-        *out = t->value == v ? t->param->value : t->param->grad;
-        return true;
-    }
-    return false;
-}
-
 int program_inputs(const Program *p) {
     int n = (int)p->graph->ninputs;
     for (uint32_t i = 0; i < p->nparams; i++) n -= 1 + (p->params[i].grad != 0);
@@ -56,10 +45,15 @@ static Status gather(const Program *p, int nin, Tensor *const *in, Tensor **inpu
                     nin);
     for (uint32_t i = 0; i < p->graph->ninputs; i++) {
         const TensorType *type = graph_type(p->graph, p->graph->inputs[i]);
-        bool is_param = is_param_input(p, p->graph->inputs[i], &inputs[i]);
-        if (!is_param) inputs[i] = in[given];
-        TRY(check_input(is_param ? "parameter" : "input", given, inputs[i], type));
-        given += !is_param;
+        int32_t from = p->sources[i];
+        if (from == SOURCE_CALLER) {
+            inputs[i] = in[given++];
+            TRY(check_input("input", given - 1, inputs[i], type));
+            continue;
+        }
+        const Param *param = p->params[from / 2].param;
+        inputs[i] = from % 2 ? param->grad : param->value;
+        TRY(check_input("parameter", from / 2, inputs[i], type));
     }
     return OK;
 }
@@ -117,8 +111,7 @@ Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *val
     if (!inputs) abort(); /* bookkeeping: the pool_small policy */
     Status status = gather(p, nin, in, inputs);
     for (uint32_t i = 0; i < p->graph->ninputs; i++)
-        for (uint32_t k = 0; k < p->nparams; k++)
-            if (p->params[k].value == p->graph->inputs[i]) inputs[i] = values[k];
+        if (p->sources[i] >= 0 && p->sources[i] % 2 == 0) inputs[i] = values[p->sources[i] / 2];
     if (status == OK) status = program_interpret_recorded(p, inputs, out);
     free(inputs);
     return status;

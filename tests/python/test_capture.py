@@ -513,3 +513,43 @@ def test_the_plan_of_a_deep_chain_reuses_memory() -> None:
         g.outputs([y])
     plan = g.memory_plan()
     assert plan["steps"] == 1500 and plan["arena"] == plan["floor"] <= 3 * 4096
+
+
+def test_twenty_thousand_chained_calls() -> None:
+    with Capture() as g:
+        y = x = g.input(ms.float32, (4,))
+        for _ in range(20_000):
+            y = ops.sin(y)
+        g.outputs([y])
+    expected = x = vector(1, 2, 3, 4)
+    for _ in range(20_000):
+        expected = ops.sin(expected)
+    assert run(g, [x])[0].tolist() == expected.tolist()
+
+
+def test_three_thousand_parameters() -> None:
+    parameters = [Parameter(vector(1, 2), name=f"p{i}") for i in range(3000)]
+    optimizer = nn.Momentum(parameters, 1.0, 0.5)
+    with Capture() as g:
+        total = g.input(ms.float32, (2,))
+        for p in parameters:
+            total = total + p
+        total = total.sum()
+        total.backward()
+        optimizer.step()
+        g.outputs([total])
+    assert run(g, [vector(0, 0)])[0].item() == 9000
+    assert all(p.tolist() == [0, 1] for p in parameters)
+
+
+def test_a_hundred_thousand_turns() -> None:
+    with Capture() as g:
+        outs = repeat(
+            g,
+            lambda v, n: (v + 1, n + 1),
+            lambda v, n: n < 100_000,
+            g.input(ms.float32, ()),
+            Tensor(0, ms.int32),
+        )
+        g.outputs(list(outs))
+    assert run(g, [Tensor(5.0, ms.float32)])[0].item() == 100_005
