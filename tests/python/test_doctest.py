@@ -9,7 +9,8 @@ import pytest
 import diptych as ms
 from diptych import nn, train
 
-MODULES = ["diptych.common.initializer", "diptych.ops.loss", "diptych.ops.neural"]
+MODULES = ["diptych.common.initializer"]
+MODULES += [f"diptych.ops.{name}" for name in ("loss", "neural", "vmap")]
 MODULES += [
     m.name
     for part in (nn, train)

@@ -266,6 +266,7 @@ def test_connectionist_temporal_classification(reduction):
     (lambda: nn.GaussianNLLLoss(eps=0.0), ValueError, "'eps' must be positive"),
     (lambda: nn.HuberLoss(delta=0), ValueError, "'delta' must be positive"),
     (lambda: nn.CrossEntropyLoss(label_smoothing=2.0), ValueError, r"'label_smoothing' must be in"),
+    (lambda: nn.MultiClassDiceLoss(ignore_indiex="1"), TypeError, "'ignore_indiex' must be an int"),
     (lambda: nn.DiceLoss(0), ValueError, "'smooth' must be positive"),
     (lambda: nn.FocalLoss()(ops.ones((2, 3)), ops.ones(2)), ValueError, "same 2 to 4 axes"),
     (lambda: nn.MultiMarginLoss()(ops.ones((2, 3)), ops.ones(3)), ValueError, r"\(N, C\) and"),

@@ -20,5 +20,6 @@ from .older import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403
 from .random import *  # noqa: E402, F403
 from .recurrent import *  # noqa: E402, F403
+from .vmap import *  # noqa: E402, F403
 
 print = print_  # noqa: A001, F405  the name that older scripts use

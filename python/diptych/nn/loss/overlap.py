@@ -76,6 +76,11 @@ class MultiClassDiceLoss(LossBase):
                     "For 'MultiClassDiceLoss', 'weights' must have 2 axes, but its shape is "
                     f"{weights.shape}"
                 )
+        if ignore_indiex is not None and not isinstance(ignore_indiex, int):
+            raise TypeError(
+                f"For 'MultiClassDiceLoss', 'ignore_indiex' must be an int, but got "
+                f"{ignore_indiex!r}"
+            )
         self.weights, self.ignore_indiex = weights, ignore_indiex
         self.activation = get_activation(activation)
 
