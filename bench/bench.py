@@ -63,8 +63,9 @@ def main() -> None:
     args = p.parse_args()
     ms.set_seed(0)
     if args.work == "dispatch":
+        ns = round(time_dispatch(args.mode))
         print(json.dumps({"peer": "diptych", "work": "dispatch", "mode": args.mode,
-                          "ns_per_op": round(time_dispatch(args.mode)), "import_s": round(import_s, 2)}))
+                          "ns_per_op": ns, "import_s": round(import_s, 2)}))
         return
     if args.work == "chain":
         if args.dtype != "f32":

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every workload of bench/bench.py (or those named), one JSON line each.
+# Every workload of bench/bench.py (or those named) in both modes, one JSON line each.
 set -eu
 . "$(dirname "$0")/setup.sh"
 
@@ -8,5 +8,5 @@ need_venv pytest
 need_diptych
 [ $# -gt 0 ] || set -- dispatch mlp dense lstm dynamic chain gpt resnet50
 for work in "$@"; do
-    .venv/bin/python bench/bench.py "$work" eager
+    for mode in eager compile; do .venv/bin/python bench/bench.py "$work" "$mode"; done
 done

@@ -87,7 +87,8 @@ def _mode(key: str, value: Any) -> int:
     return value
 
 
-_GRAPH = "it steers graph compilation and has no effect in PYNATIVE_MODE"
+_FUSION = "each node of a graph runs its own kernel"
+_MEMORY = "the values of a graph always share memory in one way"
 _PARALLEL = "it steers parallel training, which one process does not do"
 
 # key: (default, check, why it changes nothing; "" when it works)
@@ -101,17 +102,17 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "deterministic": ("ON", _one_of("ON", "OFF"), ""),
     "pynative_synchronize": (True, _typed(bool), ""),
     "mempool_block_size": ("1GB", _gigabytes, "the pool grows as needed, by its own size classes"),
-    "max_call_depth": (1000, _number(1), _GRAPH),
-    "enable_graph_kernel": (False, _typed(bool), _GRAPH),
-    "graph_kernel_flags": ("", _typed(str), _GRAPH),
-    "enable_mem_reuse": (True, _typed(bool), _GRAPH),
-    "memory_optimize_level": ("O0", _one_of("O0", "O1", "O2"), _GRAPH),
-    "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), _GRAPH),
-    "save_graphs_path": (".", _typed(str), _GRAPH),
-    "inter_op_parallel_num": (0, _number(0, 1024), _GRAPH),
-    "enable_compile_cache": (False, _typed(bool), _GRAPH),
-    "compile_cache_path": ("", _typed(str), _GRAPH),
-    "jit_config": ({}, _typed(dict), _GRAPH),
+    "max_call_depth": (1000, _number(1), ""),
+    "enable_graph_kernel": (False, _typed(bool), _FUSION),
+    "graph_kernel_flags": ("", _typed(str), _FUSION),
+    "enable_mem_reuse": (True, _typed(bool), _MEMORY),
+    "memory_optimize_level": ("O0", _one_of("O0", "O1", "O2"), _MEMORY),
+    "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), ""),
+    "save_graphs_path": (".", _typed(str), ""),
+    "inter_op_parallel_num": (0, _number(0, 1024), "the nodes of a graph run one after the other"),
+    "enable_compile_cache": (False, _typed(bool), "functions are captured anew in each process"),
+    "compile_cache_path": ("", _typed(str), "functions are captured anew in each process"),
+    "jit_config": ({}, _typed(dict), "the options of a compiled function are those of jit"),
     "enable_parallel_optimizer": (False, _typed(bool), _PARALLEL),
     "parallel_mode": (ParallelMode.STAND_ALONE, _one_of(*ParallelMode.MODE_LIST), _PARALLEL),
     "gradients_mean": (False, _typed(bool), _PARALLEL),
@@ -160,7 +161,9 @@ def set_context(**kwargs: Any) -> None:
     mode: PYNATIVE_MODE runs every call at once; in GRAPH_MODE the outermost call of a Cell, and
     each function given to grad, value_and_grad, vjp or jvp, is compiled into one graph. jit: False
     runs everything as plain Python. runtime_num_threads: compute threads, 0 for all.
-    max_device_memory: such as "8GB", a limit on tensors. Other keys are those of MindSpore; see
+    max_device_memory: such as "8GB", a limit on tensors. max_call_depth: of calls while a function
+    is compiled. save_graphs: not 0 writes the text of each compiled graph to
+    save_graphs_path. Other keys are those of MindSpore; see
     get_context.
 
     Raises:

@@ -417,6 +417,37 @@ def test_random_numbers_are_those_of_eager_calls() -> None:
     assert g.cache_info().misses == 1
 
 
+def test_graphs_are_saved_as_text(tmp_path) -> None:
+    ms.set_context(save_graphs=1, save_graphs_path=str(tmp_path / "graphs"))
+    try:
+        ms.jit(helper)(vector(1))
+    finally:
+        ms.set_context(save_graphs=0, save_graphs_path=".")
+    (file,) = (tmp_path / "graphs").iterdir()
+    assert file.name.endswith("_helper.txt") and "mul(" in file.read_text()
+
+
+def test_the_depth_of_calls_is_limited() -> None:
+    def deeper(x: ms.Tensor, n: int) -> ms.Tensor:
+        return x if n == 0 else deeper(x + 1, n - 1)
+
+    f = ms.jit(deeper)
+    ms.set_context(max_call_depth=20)
+    try:
+        with pytest.raises(RuntimeError, match="call depth limit"):
+            f(vector(1), 30)
+    finally:
+        ms.set_context(max_call_depth=1000)
+    assert f(vector(1), 30).tolist() == [31]
+
+
+def test_the_memory_plan_is_known_after_compiling() -> None:
+    f = ms.jit(lambda x: ops.exp(ops.tanh(x) + 1).sum())
+    f(ops.ones((256, 256)))
+    (plan,) = f.memory_plan()
+    assert plan["results"] > 0 and plan["floor"] <= plan["arena"] <= 3 * 256 * 256 * 4
+
+
 # ---- options
 
 
@@ -525,6 +556,32 @@ def test_a_counter_never_recompiles() -> None:
     net.n = eager.n = 10
     assert f(vector(3, 7)).tolist() == eager(vector(3, 7)).tolist()
     assert f.cache_info().misses == 1 and (net.n, net.rate) == (eager.n, eager.rate)
+
+
+def test_floats_that_change_become_inputs() -> None:
+    def step(x: ms.Tensor, rate: float, options: dict[str, float]) -> tuple[ms.Tensor, float]:
+        return x - rate * (x * x) / options["scale"], rate * 2
+
+    f = ms.jit(step)
+    x = vector(0.1, 0.7, -3)
+    for i in range(8):
+        expected, number = step(x, 0.1 / (i + 1), {"scale": 3.0})
+        ours, our_number = f(x, 0.1 / (i + 1), {"scale": 3.0})
+        assert ours.tolist() == expected.tolist() and our_number == number
+        assert type(our_number) is float
+    assert f.cache_info().misses == 2
+    for i in range(3):
+        assert (
+            f(x, 0.5, {"scale": 1.0 + i})[0].tolist()
+            == step(x, 0.5, {"scale": 1.0 + i})[0].tolist()
+        )
+    assert f.cache_info().misses == 3
+
+
+def test_floats_needed_while_compiling_count_by_value() -> None:
+    f = ms.jit(lambda x, k: x * 2 if k > 0.5 else ops.ones((int(k * 10),)))
+    assert [f(vector(1), k).shape for k in (0.1, 0.2, 0.7, 0.3)] == [(1,), (2,), (1,), (3,)]
+    assert f(vector(1), 0.2).shape == (2,)
 
 
 def test_print_runs_at_each_call(capsys) -> None:

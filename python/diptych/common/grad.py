@@ -300,7 +300,7 @@ def vjp(
     """
     with _recording():
         variables = [_core.variable(x) for x in inputs]
-        out = fn(*variables)
+        out = (_compiled("vjp", fn, (), fn) if _core.in_graph_mode() else fn)(*variables)
     head, aux = (out[0], tuple(out[1:])) if has_aux else (out, ())
     roots = _tensors(head)
     wanted = _weights(weights) or []
@@ -323,6 +323,12 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, 
     The products with vectors are linear in the vector; differentiating that map once more gives the
     Jacobian itself the other way round.
     """
+    if _core.in_graph_mode():
+        return _compiled("jvp", fn, (has_aux,), functools.partial(_jvp, fn))(inputs, v, has_aux)
+    return _jvp(fn, inputs, v, has_aux)
+
+
+def _jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool) -> tuple[Any, ...]:
     points, tangents = _tensors(inputs), _tensors(v)
     if len(points) != len(tangents):
         raise ValueError(f"jvp: {len(points)} inputs, but {len(tangents)} tangents")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 from .._core import Tensor
+from ..context import get_context
 from ..stage.stage import stage
 from .entry import Entry
 from .gradient import Gradient
@@ -24,12 +28,27 @@ def capture(
         if not signature.records:
             return []
         made = Gradient(graph, inputs, outputs)
-        if made.results:
-            gradients[:] = [made]
+        gradients[:] = [made] if made.results else []
         return made.saved
 
     if mode == "trace":
         staged = trace(fn, args, kwargs, signature.leaves, records=signature.records, seal=seal)
     else:
-        staged = stage(fn, args, kwargs, records=signature.records, seal=seal)
+        staged = stage(
+            fn, args, kwargs, records=signature.records, seal=seal, numbers=signature.numbers
+        )
+    level, folder = get_context("save_graphs"), get_context("save_graphs_path")
+    if level:
+        _save(staged.graph, getattr(fn, "__qualname__", type(fn).__name__), folder)
     return Entry(staged, gradients[0] if gradients else None)
+
+
+_numbers = itertools.count()
+
+
+def _save(graph: Any, name: str, folder: str) -> None:
+    """Writes a graph's text to ``FOLDER/NUMBER_NAME.txt``."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"\W+", "_", name).strip("_")
+    (place / f"{next(_numbers):03d}_{name}.txt").write_text(graph.text())

@@ -70,6 +70,8 @@ class Entry:
         is_plain, keeps_guards)``. None: calls like this one need a closer look."""
         if len(args) != len(leaves) or any(a is not b for a, b in zip(args, leaves, strict=True)):
             return None
+        if any(not isinstance(leaves[i], Tensor) for i in self.staged.inputs):
+            return None
         if any(hasattr(a, "__array_interface__") for a in args if not isinstance(a, Tensor)):
             return None
         staged = self.staged

@@ -36,11 +36,35 @@ class CacheInfo(NamedTuple):
 
 
 class _Table:
-    """Entries by key, least recently used first; several of one key differ in their guards."""
+    """Entries by key, least recently used first; several of one key differ in their guards.
+
+    A float argument that comes with a second value (a learning rate) is an input from then on,
+    unless the function needs its value while it is compiled.
+    """
 
     def __init__(self) -> None:
         self.entries: OrderedDict[Any, list[Entry]] = OrderedDict()
         self.lock = threading.RLock()
+        self.numbers: frozenset[int] = frozenset()  # leaves that are inputs
+        self._floats: dict[int, float] = {}  # those not seen to change, by leaf
+        self._is_fixed = False
+
+    def learn(self, leaves: Sequence[Any]) -> bool:
+        """Looks at the floats of a new call; whether one of them is an input only now."""
+        if self._is_fixed:
+            return False
+        changed = frozenset(
+            i
+            for i, leaf in enumerate(leaves)
+            if type(leaf) is float and self._floats.setdefault(i, leaf) != leaf
+        )
+        is_new = not changed <= self.numbers
+        self.numbers |= changed
+        return is_new
+
+    def fix_numbers(self) -> None:
+        """Floats count by value from now on."""
+        self.numbers, self._is_fixed = frozenset(), True
 
     def find(self, key: Any) -> Entry | None:
         """The entry of this key whose guards hold."""
@@ -107,23 +131,23 @@ class JitFunction(_core.Jit):
             return self._fn(*args, **kwargs)
         if self._signature is not None:
             _check_signature(self._name, self._signature, args)
-        records = _core.grad_enabled()
-        signature = Signature(args, kwargs, records)
-        key = (signature.key, records, _core.grad_depth() > 0)
         table = self._table(args)
-        entry = table.find(key)
+        signature = self._sign(table, args, kwargs)
+        entry = table.find(signature.key)
         if entry is None:
             with table.lock:
-                entry = table.find(key)
-                if entry is None:
-                    entry = self._compile(table, key, signature, args, kwargs)
-                    self._hits -= 1
-        self._hits += 1
+                entry = table.find(signature.key) or self._enter(table, args, kwargs)
+        else:
+            self._hits += 1
         result = entry.run(signature.leaves)
         memo = None if kwargs else entry.memo(args, signature.leaves)
         if memo is not None:
             self._remember(args, entry, *memo)
         return result
+
+    @staticmethod
+    def _sign(table: _Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+        return Signature(args, kwargs, _core.grad_enabled(), table.numbers)
 
     def _table(self, args: tuple[Any, ...]) -> _Table:
         """Each Cell keeps the entries of its own methods."""
@@ -134,20 +158,31 @@ class JitFunction(_core.Jit):
 
     # ---- compiling
 
+    def _enter(self, table: _Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
+        """A new entry, or the one for any value of a float that turns out to change."""
+        signature = self._sign(table, args, kwargs)
+        if self._capture_mode == "ast" and table.learn(signature.leaves):
+            signature = self._sign(table, args, kwargs)
+            found = table.find(signature.key)
+            if found is not None:
+                return found
+        if not signature.numbers:
+            return self._compile(table, signature, args, kwargs)
+        try:
+            return self._compile(table, signature, args, kwargs)
+        except (TypeError, ValueError, RuntimeError):  # the value is needed, or the call is wrong
+            table.fix_numbers()
+            return self._compile(table, self._sign(table, args, kwargs), args, kwargs)
+
     def _compile(
-        self,
-        table: _Table,
-        key: Any,
-        signature: Signature,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, table: _Table, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Entry:
         from .capture import capture
 
-        reason = self._reason(table, key)
+        reason = self._reason(table, signature.key)
         start = time.perf_counter()
         entry = capture(self._capture_mode, self._fn, args, kwargs, signature)
-        table.add(key, entry, self._limit)
+        table.add(signature.key, entry, self._limit)
         self._note(reason, time.perf_counter() - start)
         return entry
 
@@ -207,6 +242,13 @@ class JitFunction(_core.Jit):
                     f"{e.staged.graph.nodes} nodes, {len(e.staged.reads)} guards"
                 )
         return "\n".join(lines)
+
+    def memory_plan(self) -> list[dict[str, int]]:
+        """For each entry of the function itself, before it runs again: bytes of the ``arena`` that
+        its values share, of its ``results``, the ``floor`` below which no order of the same steps
+        gets, and the numbers of ``buffers`` and ``steps``. Entries without a plan are left out."""
+        plans = [e.staged.graph.memory_plan() for es in self._own.entries.values() for e in es]
+        return [plan for plan in plans if plan is not None]
 
     def clear_cache(self) -> None:
         """Drops all entries of the function itself."""

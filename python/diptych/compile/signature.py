@@ -10,6 +10,7 @@ import enum
 import sys
 from typing import Any
 
+from .. import _core
 from .._core import Parameter, Tensor
 
 __all__ = ["Signature", "describe", "same_objects"]
@@ -43,21 +44,30 @@ def same_objects(values: Any) -> tuple[Same, ...]:
 
 
 class Signature:
-    """The leaves of the arguments in order (as ``stage.result.flatten``), and their key.
+    """The leaves of the arguments in order (as ``stage.result.flatten``), and the key of the call:
+    a token an argument, whether calls are recorded, whether that may be recorded itself.
 
-    ``records``: whether calls are recorded, so that gradients matter.
+    ``records``: whether calls are recorded, so that gradients matter. ``numbers``: leaves that are
+    inputs if they are floats, whatever their value.
     """
 
-    __slots__ = ("_seen", "key", "leaves", "records")
+    __slots__ = ("_seen", "key", "leaves", "numbers", "records")
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], records: bool) -> None:
+    def __init__(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        records: bool,
+        numbers: frozenset[int] = frozenset(),
+    ) -> None:
         self.leaves: list[Any] = []
+        self.numbers = numbers
         self.records = records
         self._seen: dict[int, int] = {}
         tokens = [self._token(a) for a in args]
         if kwargs:
             tokens.extend((name, self._token(a)) for name, a in kwargs.items())
-        self.key = tuple(tokens)
+        self.key = tuple(tokens), records, _core.grad_depth() > 0
 
     def _token(self, value: Any) -> Any:
         kind = type(value)
@@ -73,6 +83,8 @@ class Signature:
         if kind is dict:
             return dict, tuple([(_key_token(k), self._token(v)) for k, v in value.items()])
         self.leaves.append(value)
+        if kind is float and len(self.leaves) - 1 in self.numbers:
+            return (float,)
         return _static_token(value)
 
 
@@ -119,6 +131,8 @@ def describe(token: Any) -> str:
     if len(token) == 3 and isinstance(token[1], tuple) and hasattr(token[0], "is_floating_point"):
         grad = " with gradient" if token[2] else ""
         return f"{token[0].name}{list(token[1])}{grad}"
+    if token == (float,):
+        return "float"
     if token and token[0] is float:
         return f"float {float.fromhex(token[1])!r}"
     if len(token) == 2 and token[0] in _PLAIN:

@@ -312,7 +312,7 @@ class Staged:
     def gather(self, leaves: Sequence[Any]) -> list[Tensor]:
         """The inputs of a run: argument leaves, then what stands in the hidden places now."""
         hidden = (place.get(leaves) for place in self.hidden)
-        return [*(leaves[i] for i in self.inputs), *map(as_tensor, hidden)]
+        return [*(as_tensor(leaves[i]) for i in self.inputs), *map(as_tensor, hidden)]
 
     def guards_hold(self) -> bool:
         """Whether everything that staging read is as it was."""

@@ -33,6 +33,7 @@ def stage(
     *,
     records: bool | None = None,
     seal: Seal | None = None,
+    numbers: frozenset[int] = frozenset(),
 ) -> Staged:
     """Stages ``fn(*args, **kwargs)`` for tensors of these dtypes and shapes; nothing is computed.
 
@@ -45,6 +46,8 @@ def stage(
         records: whether gradients are recorded while staging; None: if they are now.
         seal: called with the graph, its symbolic inputs and its outputs before the graph is
             closed; gives further outputs (the saved values of a gradient).
+        numbers: leaves (as ``flatten`` counts) that are floats and inputs of the graph, known when
+            it runs.
 
     Raises:
         GraphError: the function cannot become one graph; the text shows where and why.
@@ -60,12 +63,12 @@ def stage(
     [2.0, 3.0]
     """
     records = _core.grad_enabled() if records is None else records
-    staged = _Staging(frozenset(), records, seal).run(fn, args, kwargs or {})
+    staged = _Staging(frozenset(), records, seal, numbers).run(fn, args, kwargs or {})
     states = _states(staged)
     if not states:
         return staged
     try:
-        return _Staging(states, records, seal).run(fn, args, kwargs or {})
+        return _Staging(states, records, seal, numbers).run(fn, args, kwargs or {})
     except (GraphError, TypeError, ValueError):
         return staged  # the number is needed while staging: it stays guarded
 
@@ -94,10 +97,17 @@ def _deep_recursion(max_depth: int) -> Iterator[None]:
 class _Staging:
     """One run of the interpreter, from arguments to a Staged."""
 
-    def __init__(self, states: frozenset[Any], records: bool, seal: Seal | None) -> None:
+    def __init__(
+        self,
+        states: frozenset[Any],
+        records: bool,
+        seal: Seal | None,
+        numbers: frozenset[int],
+    ) -> None:
         self._builder = Builder(records)
         self._records = records
         self._seal = seal
+        self._numbers = numbers
         self._max_depth = get_context("max_call_depth")
         self._interp = Interpreter(self._builder, states, self._max_depth)
         self._inputs: list[int] = []
@@ -148,6 +158,9 @@ class _Staging:
     def _leaf(self, value: Any) -> Any:
         index = self._leaf_count
         self._leaf_count += 1
+        if index in self._numbers:
+            self._inputs.append(index)
+            return Scalar(self._builder.input(self._builder.constant(value, float)), float)
         if isinstance(value, Parameter) or not isinstance(value, Tensor):
             self._interp.observer.add_known(value)
             return value
