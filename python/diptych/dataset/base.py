@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .config import check_int, worker_number
+from .config import check_int, check_list, worker_number
 from .draws import Run
 from .prefetch import DictIterator, TupleIterator
 
@@ -25,7 +25,7 @@ _BLOCK = 64
 
 def names_list(where: str, name: str, value: Any) -> list[str]:
     """Column names, given as one str or a list of them."""
-    names = [value] if isinstance(value, str) else list(value)
+    names = [value] if isinstance(value, str) else check_list(where, name, value)
     for item in names:
         if not isinstance(item, str) or not item:
             raise TypeError(f"{where}: '{name}' holds {item!r}; it must hold names of columns")
@@ -73,7 +73,9 @@ class Dataset:
     def __init__(self, inputs: Sequence[Dataset], columns: Sequence[str]) -> None:
         for node in inputs:
             if not isinstance(node, Dataset):
-                raise TypeError(f"got {type(node).__name__}; it must be a Dataset")
+                raise TypeError(
+                    f"{type(self).__name__}: got {type(node).__name__}; it must be a Dataset"
+                )
         self._inputs = tuple(inputs)
         self._columns = list(columns)
         self._place = 1 + max((node._place for node in inputs), default=0)
@@ -456,13 +458,11 @@ class Dataset:
 
     def zip(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """Rows side by side, as many as the shortest has."""
-        others = [datasets] if isinstance(datasets, Dataset) else list(datasets)
-        return operations.ZipDataset([self, *others])
+        return operations.zip_datasets([self, *operations.dataset_list("zip", datasets)])
 
     def concat(self, datasets: Dataset | Sequence[Dataset]) -> Dataset:
         """The rows of all, one dataset after the other."""
-        others = [datasets] if isinstance(datasets, Dataset) else list(datasets)
-        return operations.ConcatDataset([self, *others])
+        return operations.concat([self, *operations.dataset_list("concat", datasets)])
 
     def __add__(self, datasets: Dataset) -> Dataset:
         return self.concat(datasets)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .base import Dataset, Row, names_list, regroup
-from .config import check_int
+from .config import check_int, check_list
 from .draws import Run, row_number
 from .workers import Pool
 
@@ -51,6 +51,10 @@ def stack(name: str, values: Sequence[Any], numbers: Sequence[int]) -> np.ndarra
 def check_pad_info(where: str, node: Dataset, pad_info: Any) -> dict[str, tuple[Any, Any]]:
     """{column: (shape or None, value)}."""
     checked = {}
+    if not isinstance(pad_info, dict):
+        raise TypeError(
+            f"{where}: 'pad_info' is of type {type(pad_info).__name__}; it must be a dict"
+        )
     node._find(where, "pad_info", list(pad_info))
     for name, entry in pad_info.items():
         if not isinstance(entry, tuple | list) or len(entry) != 2:
@@ -150,6 +154,8 @@ class BatchMap:
             error.add_note(f"batch: in per_batch_map, batch {info.batch} of epoch {info.epoch}")
             raise
         given = given if isinstance(given, tuple) else (given,)
+        for column in given:
+            check_list("batch", "what per_batch_map gave", column)
         if len(given) != len(self.outputs):
             raise ValueError(
                 f"batch: 'per_batch_map' gave {len(given)} columns; it must give "
@@ -262,8 +268,14 @@ class BucketDataset(Dataset):
                 f"{where}: 'column_names' holds {len(self._take)} names; without "
                 "'element_length_function' it must hold one"
             )
-        self._bounds = [check_int(where, "bucket_boundaries", b, 1) for b in buckets[0]]
-        self._sizes = [check_int(where, "bucket_batch_sizes", n, 1) for n in buckets[1]]
+        self._bounds = [
+            check_int(where, "bucket_boundaries", b, 1)
+            for b in check_list(where, "bucket_boundaries", buckets[0])
+        ]
+        self._sizes = [
+            check_int(where, "bucket_batch_sizes", n, 1)
+            for n in check_list(where, "bucket_batch_sizes", buckets[1])
+        ]
         if not self._bounds or sorted(set(self._bounds)) != self._bounds:
             raise ValueError(
                 f"{where}: 'bucket_boundaries' is {self._bounds}; it must hold increasing numbers"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import runtime
 
 __all__ = [
@@ -28,6 +30,15 @@ def check_int(where: str, name: str, value: object, low: int, high: int = 2**31 
     if not low <= number <= high:
         raise ValueError(f"{where}: '{name}' is {number}; it must be in [{low}, {high}]")
     return number
+
+
+def check_list(where: str, name: str, value: object) -> list[Any]:
+    """value as a list: of a list, tuple or array."""
+    if isinstance(value, list | tuple) or hasattr(value, "tolist"):
+        return list(value)  # type: ignore[call-overload]
+    raise TypeError(
+        f"{where}: '{name}' is {value!r} of type {type(value).__name__}; it must be a list"
+    )
 
 
 def set_seed(seed: int) -> None:

@@ -27,7 +27,11 @@ __all__ = [
 
 def check_folder(where: str, folder: Any) -> Path:
     """The folder, which must exist."""
-    path = Path(os.fspath(folder))
+    if not isinstance(folder, str | os.PathLike):
+        raise TypeError(
+            f"{where}: 'dataset_dir' is of type {type(folder).__name__}; it must be a path"
+        )
+    path = Path(folder)
     if not path.is_dir():
         raise ValueError(f"{where}: 'dataset_dir' is {str(path)!r}; there is no such folder")
     return path

@@ -11,6 +11,7 @@ from . import draws
 from .base import Dataset, Row, names_list
 from .draws import Run, row_number
 from .tables import with_tables
+from .transforms import flattened
 from .workers import Pool, chunks
 
 __all__ = ["MapDataset"]
@@ -76,6 +77,7 @@ class MapDataset(Dataset):
         for operation in given:
             if not callable(operation):
                 raise TypeError(f"map: 'operations' holds {operation!r}; it must hold callables")
+        given = flattened(given)
         if not given:
             raise ValueError("map: 'operations' is empty; it must hold at least one callable")
         inputs = node._columns[:1] if input_columns is None else input_columns
@@ -169,5 +171,15 @@ def _arrays(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _array(value: Any) -> Any:
-    keep = isinstance(value, np.ndarray | np.generic) or hasattr(value, "getbands")
-    return value if keep else np.asarray(value)
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "getbands"):
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.zeros(0, object)
+    if array.dtype.kind == "O":
+        raise TypeError(
+            f"map: an operation gave {value!r}; it must give a number, text, an array or a list "
+            "of them that has one shape"
+        )
+    return array

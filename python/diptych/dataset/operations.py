@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .base import Dataset, Row, names_list
-from .config import check_int, get_seed
+from .config import check_int, check_list, get_seed
 from .draws import Run, row_number
 from .workers import Pool, chunks
 
@@ -52,11 +52,16 @@ class ShuffleDataset(_Reorder):
     def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         order, rng = self._inputs[0]._order(run), run.rng(self._place)
         count = self._count()
-        if count is not None and 0 < count <= self._buffer and not self._endless():
+        if count is not None and count <= self._buffer and not self._endless():
+            # As below when all rows fit into the buffer, without a loop over them.
             parts = list(order)
-            places = rng.permutation(count)
-            yield tuple(np.concatenate(part)[places] for part in zip(*parts, strict=True))
-            return
+            if not parts or sum(len(indices) for indices, _ in parts) <= self._buffer:
+                joined = [np.concatenate(part) for part in zip(*parts, strict=True)]
+                if joined:
+                    places = rng.permutation(len(joined[0]))
+                    yield joined[0][places], joined[1][places]
+                return
+            order = iter(parts)
         pairs = itertools.chain.from_iterable(
             zip(i.tolist(), n.tolist(), strict=True) for i, n in order
         )
@@ -171,7 +176,7 @@ class SkipDataset(_Reorder):
 
 def _part_sizes(sizes: Sequence[int | float], n: int) -> list[int]:
     """Row counts of the parts; fractions are rounded so that they add up to n."""
-    if not sizes:
+    if not check_list("split", "sizes", sizes):
         raise ValueError("split: 'sizes' is empty; it must hold a size for each part")
     if all(isinstance(size, float) for size in sizes):
         if min(sizes) <= 0 or abs(sum(sizes) - 1) > 1e-9:
@@ -404,6 +409,18 @@ class ConcatDataset(Dataset):
         return None if None in counts else sum(counts)  # type: ignore[arg-type]
 
 
+def dataset_list(where: str, datasets: Any) -> list[Dataset]:
+    """Datasets given as one or a list."""
+    given = [datasets] if isinstance(datasets, Dataset) else datasets
+    nodes = check_list(where, "datasets", given)
+    for node in nodes:
+        if not isinstance(node, Dataset):
+            raise TypeError(f"{where}: 'datasets' holds {node!r}; it must hold datasets")
+    if not nodes:
+        raise ValueError(f"{where}: 'datasets' is empty; it must hold a dataset")
+    return nodes
+
+
 def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     """Rows of several datasets side by side, as many as the shortest has.
 
@@ -413,9 +430,9 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
     >>> [(int(x), int(y)) for x, y in ds.zip((x, y))]
     [(1, 4), (2, 5)]
     """
-    return ZipDataset(list(datasets))
+    return ZipDataset(dataset_list("zip", datasets))
 
 
 def concat(datasets: Sequence[Dataset]) -> Dataset:
     """The rows of several datasets, one after the other."""
-    return ConcatDataset(list(datasets))
+    return ConcatDataset(dataset_list("concat", datasets))

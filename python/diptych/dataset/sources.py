@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common.dtype import dtype_to_nptype
 from .base import Dataset, Row, names_list
-from .config import check_int, get_seed, worker_number
+from .config import check_int, check_list, get_seed, worker_number
 from .draws import Run
 from .samplers import DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetSampler
 from .workers import Pool, chunks
@@ -329,7 +329,7 @@ class GeneratorDataset(MappableDataset):
             self._check_iterable(source, asked)
         types = None
         if column_types is not None:
-            types = [dtype_to_nptype(t) for t in column_types]
+            types = [dtype_to_nptype(t) for t in check_list(where, "column_types", column_types)]
             if len(types) != len(names):
                 raise ValueError(
                     f"{where}: 'column_types' holds {len(types)} types; it must hold {len(names)}"
@@ -364,6 +364,11 @@ class GeneratorDataset(MappableDataset):
     def _iterated(self, run: Run) -> Iterator[Row]:
         """The rows of an iterable, asked for anew in each epoch."""
         source = self._source() if callable(self._source) else self._source
+        if not hasattr(source, "__iter__") and not hasattr(source, "__next__"):
+            raise TypeError(
+                f"GeneratorDataset: 'source' returned {type(source).__name__}; it must return an "
+                "iterable"
+            )
         rows = iter(source)
         for number in range(self._limit or 2**62):
             try:

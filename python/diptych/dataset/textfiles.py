@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .base import names_list
-from .config import worker_number
+from .config import check_list, worker_number
 from .samplers import DistributedSampler, Sampler
 from .sources import ArrayDataset, make_sampler
 
@@ -29,7 +29,11 @@ class Shuffle(StrEnum):
 
 def find_files(where: str, given: str | os.PathLike | Sequence[Any]) -> list[str]:
     """The files that paths and patterns name, each pattern's in order of their names."""
-    patterns = [given] if isinstance(given, str | os.PathLike) else list(given)
+    single = isinstance(given, str | os.PathLike)
+    patterns = [given] if single else check_list(where, "dataset_files", given)
+    for pattern in patterns:
+        if not isinstance(pattern, str | os.PathLike):
+            raise TypeError(f"{where}: 'dataset_files' holds {pattern!r}; it must hold paths")
     found = []
     for pattern in map(os.fspath, patterns):
         names = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern))

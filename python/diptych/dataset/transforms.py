@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..common.dtype import dtype_to_nptype
-from .config import check_int
+from .config import check_int, check_list
 from .draws import Draws, current
 from .transform import Transform, check_number, check_prob
 
@@ -84,6 +84,15 @@ class Compose(Transform):
 
     def __call__(self, *columns: Any) -> Any:
         return _run(self.transforms, columns)
+
+
+def flattened(operations: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
+    """The operations with those that a Compose holds in its place."""
+    made: list[Callable[..., Any]] = []
+    for operation in operations:
+        inside = isinstance(operation, Compose)
+        made += flattened(operation.transforms) if inside else [operation]  # type: ignore
+    return made
 
 
 class RandomApply(Transform):
@@ -244,9 +253,18 @@ class Slice(Transform):
             if isinstance(part, slice):
                 x = x[(slice(None),) * axis + (part,)]
             elif part is not None:
-                x = np.take(x, np.atleast_1d(part), axis)
+                x = self._taken(x, np.atleast_1d(part), axis)
             axis += 1
         return x
+
+    def _taken(self, x: np.ndarray, places: np.ndarray, axis: int) -> np.ndarray:
+        n = x.shape[axis]
+        if places.dtype.kind not in "iu" or (places < -n).any() or (places >= n).any():
+            raise ValueError(
+                f"Slice: places {places.tolist()} of an axis of size {n}; they must be int in "
+                f"[{-n}, {n - 1}]"
+            )
+        return np.take(x, places, axis)
 
 
 class Concatenate(Transform):
@@ -319,7 +337,7 @@ class PadEnd(Transform):
     def __init__(self, pad_shape: Sequence[int | None], pad_value: Any = 0) -> None:
         self.pad_shape = [
             None if size is None else check_int("PadEnd", "pad_shape", size, 1)
-            for size in pad_shape
+            for size in check_list("PadEnd", "pad_shape", pad_shape)
         ]
         self.pad_value = pad_value
 

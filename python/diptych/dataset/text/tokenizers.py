@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...common.dtype import dtype_to_nptype
-from ..config import check_int
+from ..config import check_int, check_list
 
 __all__ = [
     "CaseFold",
@@ -127,7 +127,8 @@ class PythonTokenizer:
         self.tokenizer = tokenizer
 
     def __call__(self, text: Any) -> np.ndarray:
-        return np.array(self.tokenizer(_text("PythonTokenizer", text)), str)
+        words = self.tokenizer(_text("PythonTokenizer", text))
+        return np.array(check_list("PythonTokenizer", "what the tokenizer gave", words), str)
 
 
 class NormalizeForm(StrEnum):

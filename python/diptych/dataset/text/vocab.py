@@ -112,6 +112,8 @@ class Vocab:
             top_k: at most so many words.
         """
         where = "Vocab.from_dataset"
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"{where}: 'dataset' is of type {type(dataset).__name__}; must be one")
         take = dataset._find(where, "columns", columns or dataset.get_col_names())
         if top_k is not None:
             check_int(where, "top_k", top_k, 1)

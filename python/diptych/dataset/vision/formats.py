@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...common.dtype import dtype_to_nptype
+from ..config import check_list
 from ..draws import Draws
 from ..transform import Transform, check_number
 from ..transforms import TypeCast
@@ -52,13 +53,24 @@ class Decode(Transform):
 
 
 class ToPIL(Transform):
-    """An array (H, W) or (H, W, C) of uint8 as Pillow's image."""
+    """An array (H, W), (H, W, 1) or (H, W, 3) of uint8 as Pillow's image."""
 
     uniform = False
 
     def __call__(self, *columns: Any) -> Any:
-        images = tuple(pillow("ToPIL").fromarray(np.asarray(column)) for column in columns)
+        images = tuple(self._image(np.asarray(column)) for column in columns)
         return images[0] if len(images) == 1 else images
+
+    @staticmethod
+    def _image(array: np.ndarray) -> Any:
+        if array.ndim == 3 and array.shape[2] == 1:
+            array = array[..., 0]
+        try:
+            return pillow("ToPIL").fromarray(array)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"ToPIL: {array.dtype} of shape {list(array.shape)} is no image: {error}"
+            ) from None
 
 
 class ToNumpy(Transform):
@@ -105,8 +117,10 @@ class Normalize(ImageTransform):
     pointwise = True
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
-        self.mean = [check_number("Normalize", "mean", m, -np.inf) for m in mean]
-        self.std = [check_number("Normalize", "std", s, np.finfo(np.float32).tiny) for s in std]
+        where, tiny = "Normalize", float(np.finfo(np.float32).tiny)
+        means, stds = check_list(where, "mean", mean), check_list(where, "std", std)
+        self.mean = [check_number(where, "mean", m, -np.inf) for m in means]
+        self.std = [check_number(where, "std", s, tiny) for s in stds]
         if len(self.mean) != len(self.std):
             raise ValueError(
                 f"Normalize: {len(self.mean)} numbers in 'mean' and {len(self.std)} in 'std'; "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import check_int
+from ..config import check_int, check_list
 from ..draws import Draws
 from ..transform import check_number, check_pair, check_prob
 from .formats import Decode
@@ -135,6 +135,20 @@ def _fill_values(where: str, value: Any) -> tuple[float, ...]:
     return tuple(check_number(where, "fill_value", v, -np.inf) for v in values)
 
 
+def fill_of(where: str, fill: tuple[float, ...], x: np.ndarray) -> np.ndarray:
+    """The fill values in the type of n images (n, H, W ...), one or one a channel."""
+    channels = x.shape[3] if x.ndim == 4 else 1
+    if len(fill) not in (1, channels):
+        raise ValueError(
+            f"{where}: 'fill_value' holds {len(fill)} numbers; the image has {channels} channels"
+        )
+    if x.dtype.kind in "iu":
+        info = np.iinfo(x.dtype)
+        for value in fill:
+            check_number(where, "fill_value", value, info.min, info.max)
+    return np.array(fill).astype(x.dtype)
+
+
 def padded(
     x: np.ndarray, sides: tuple[int, int, int, int], fill: tuple[float, ...], border: Border
 ) -> np.ndarray:
@@ -145,7 +159,7 @@ def padded(
         return np.pad(x, widths, mode=border.value)
     shape = [n + sum(w) for n, w in zip(x.shape, widths, strict=True)]
     made = np.empty(shape, x.dtype)
-    made[...] = np.array(fill).astype(x.dtype)
+    made[...] = fill_of("Pad", fill, x)
     made[:, top : top + x.shape[1], left : left + x.shape[2]] = x
     return made
 
@@ -171,7 +185,10 @@ class Crop(ImageTransform):
     """The part of the given size whose upper left corner is at coordinates (row, column)."""
 
     def __init__(self, coordinates: tuple[int, int], size: Any) -> None:
-        self.coordinates = tuple(check_int("Crop", "coordinates", c, 0) for c in coordinates)
+        places = check_list("Crop", "coordinates", coordinates)
+        self.coordinates = tuple(check_int("Crop", "coordinates", c, 0) for c in places)
+        if len(places) != 2:
+            raise ValueError(f"Crop: 'coordinates' is {coordinates!r}; it must be (row, column)")
         self.size = size_pair("Crop", size)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
@@ -345,7 +362,7 @@ def rotated(
     method: Inter,
     expand: bool,
     center: tuple[float, float] | None,
-    fill: tuple[float, ...],
+    fill: np.ndarray,
 ) -> np.ndarray:
     """One image (H, W ...) turned counter-clockwise about center (x, y), its middle by default."""
     height, width = image.shape[:2]
@@ -365,7 +382,7 @@ def rotated(
 
 
 def _sampled(
-    image: np.ndarray, sx: np.ndarray, sy: np.ndarray, method: Inter, fill: tuple[float, ...]
+    image: np.ndarray, sx: np.ndarray, sy: np.ndarray, method: Inter, fill: np.ndarray
 ) -> np.ndarray:
     """The image at places (sx, sy), ``fill`` outside."""
     height, width = image.shape[:2]
@@ -385,7 +402,7 @@ def _sampled(
         upper = image[y0, x0] * (1 - fx) + image[y0, x1] * fx
         lower = image[y1, x0] * (1 - fx) + image[y1, x1] * fx
         made = to_type(upper * (1 - fy) + lower * fy, image.dtype)
-    made[outside] = np.array(fill if image.ndim == 3 else fill[:1]).astype(image.dtype)
+    made[outside] = fill
     return made
 
 
@@ -418,6 +435,14 @@ class Rotate(ImageTransform):
             )
         if expand and center is not None:
             raise ValueError(f"{where}: 'center' cannot be given together with 'expand'")
+        if center is not None:
+            point = [
+                check_number(where, "center", c, -np.inf)
+                for c in check_list(where, "center", center)
+            ]
+            if len(point) != 2:
+                raise ValueError(f"{where}: 'center' is {center!r}; it must be (x, y)")
+            center = point[0], point[1]
         self.resample, self.expand, self.center = resample, bool(expand), center
         self.fill_value = _fill_values(where, fill_value)
         self.uniform = not expand
@@ -430,7 +455,8 @@ class Rotate(ImageTransform):
         return np.full(len(draws), self.degrees)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        how = (self.resample, self.expand, self.center, self.fill_value)
+        fill = fill_of(type(self).__name__, self.fill_value, x)
+        how = (self.resample, self.expand, self.center, fill)
         angles = self._angles(draws).tolist()
         return np.stack([rotated(a, d, *how) for a, d in zip(x, angles, strict=True)])
 
