@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "diptych"
 NOTE = '# ruff: noqa\n"""Written by tools/stubs.py."""\n\n'
 
 MODULES = (
-    "algebra", "arrange", "composite", "function", "layers", "loss", "neural", "numeric", "older",
-    "primitive", "random", "recurrent",
+    "algebra", "arrange", "attention", "composite", "function", "layers", "loss", "neural",
+    "numeric", "older", "primitive", "random", "recurrent",
 )  # fmt: skip
 KINDS = {
     "tensor": "_Operand",

@@ -275,6 +275,28 @@ def test_slope_of_xdivy_at_zero() -> None:
     assert (dx.tolist(), dy.tolist()) == ([0, 0.5], [0, -0.75])
 
 
+@pytest.mark.parametrize("layout", ["BSH", "SBH", "BSND", "BNSD"])
+def test_flash_attention_score(layout: str) -> None:
+    q, k, v = (RNG.normal(size=(2, h, s, 3)) for h, s in ((4, 5), (2, 6), (2, 6)))
+    shift, mask = RNG.normal(size=(2, 1, 5, 6)), RNG.random((5, 6)) < 0.3
+    mask[:, 0] = False
+    scores = q @ k.repeat(2, 1).swapaxes(2, 3) * 0.7 + shift
+    scores[..., mask] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    want = weights / weights.sum(-1, keepdims=True) @ v.repeat(2, 1)
+
+    def laid(x: Any) -> Any:
+        if layout == "BNSD":
+            return x
+        x = x.transpose(2, 0, 1, 3) if layout == "SBH" else x.swapaxes(1, 2)
+        return x if layout == "BSND" else x.reshape(*x.shape[:2], -1)
+
+    tensors = [Tensor(np.ascontiguousarray(laid(x))) for x in (q, k, v)]
+    options = {"scalar_value": 0.7, "input_layout": layout}
+    got = ops.flash_attention_score(*tensors, 4, Tensor(shift), attn_mask=Tensor(mask), **options)
+    close(got, laid(want))
+
+
 def test_laplace() -> None:
     ms.set_seed(3)
     x = ops.laplace((200000,), 1.0, Tensor(2.0)).asnumpy()
@@ -343,6 +365,9 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.select_scatter(a, v, 1, 4), "select_scatter: axis"),
     (lambda: ops.quantile(a, 1.5), "q is 1.5"),
     (lambda: ops.renorm(a, 0, 0, 1.0), "renorm: p is 0"),
+    (lambda: ops.flash_attention_score(cube, cube, cube, 3), "head_num is 3"),
+    (lambda: ops.flash_attention_score(cube, cube, cube, 2, input_layout="BNSD"), "query has"),
+    (lambda: ops.flash_attention_score(cube, cube, cube, 2, input_layout="TND"), "'TND'; it must"),
     (lambda: ops.bincount(n, v), "bincount: weights"),
     (lambda: ops.bincount(Tensor([-1])), "input holds -1"),
     (lambda: ops.bincount(a), "bincount: input"),
@@ -375,7 +400,7 @@ def test_methods() -> None:
     close(n.bincount(), np.bincount(N))
 
 
-@pytest.mark.parametrize("module", ["algebra", "arrange", "numeric", "loss", "older"])
+@pytest.mark.parametrize("module", ["algebra", "arrange", "attention", "numeric", "loss", "older"])
 def test_examples(module: str) -> None:
     failed, tried = doctest.testmod(getattr(ops, module))
     assert tried and not failed

@@ -54,6 +54,7 @@ from .arrange import triu_indices as triu_indices
 from .arrange import unique_consecutive as unique_consecutive
 from .arrange import vsplit as vsplit
 from .arrange import vstack as vstack
+from .attention import flash_attention_score as flash_attention_score
 from .composite import HyperMap as HyperMap
 from .composite import Map as Map
 from .composite import MultitypeFuncGraph as MultitypeFuncGraph
