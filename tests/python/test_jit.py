@@ -363,6 +363,39 @@ def test_a_failing_call_changes_nothing() -> None:
     assert count.tolist() == [before[0] + 1] and holder.calls == 5
 
 
+def test_a_failing_training_step_changes_nothing() -> None:
+    net = nn.SequentialCell(nn.Embedding(5, 3), nn.Dense(3, 2), nn.Dropout(p=0.5)).set_train()
+    optimizer = nn.Adam(net.trainable_params(), 1e-2)
+    loss_fn = nn.CrossEntropyLoss()
+
+    @ms.jit
+    def step(ids: ms.Tensor, labels: ms.Tensor) -> ms.Tensor:
+        loss = loss_fn(net(ids), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def state() -> list:
+        params = {**net.parameters_dict(), **optimizer.parameters_dict()}
+        return [
+            ms.get_rng_state().tolist(),
+            *(p.tolist() for p in params.values()),
+            *(p.grad for p in net.trainable_params()),
+        ]
+
+    good, bad = ms.Tensor([0, 1, 4], ms.int32), ms.Tensor([0, 1, 9], ms.int32)
+    labels = ms.Tensor([0, 1, 1], ms.int32)
+    step(good, labels)
+    for _ in range(2):
+        before = state()
+        with pytest.raises(IndexError):
+            step(bad, labels)
+        assert state() == before
+        step(good, labels)
+        assert state() != before
+    assert step.cache_info().misses == 1
+
+
 def test_an_exception_while_compiling_restores_everything() -> None:
     p = ms.Parameter(vector(1), name="p")
     holder = nn.Cell()
@@ -614,12 +647,49 @@ def test_a_compiled_function_inside_another_is_inlined() -> None:
     assert inner.cache_info().misses == 0
 
 
+def test_cells_and_their_graphs_are_freed() -> None:
+    import gc
+    import weakref
+
+    f = ms.jit(lambda net, x: net(x))
+    refs = []
+    for _ in range(3):
+        net = Scaled()
+        net(vector(1, 2))
+        net(vector(1, 2))
+        f(net, vector(1, 2))
+        f(net, vector(1, 2))
+        compiled = ms.jit(net)
+        compiled(vector(1, 2))
+        refs.append(weakref.ref(net))
+        del net, compiled
+    gc.collect()
+    assert [r() for r in refs] == [None] * 3
+
+
+def test_methods_of_plain_classes() -> None:
+    class Plain:
+        def __init__(self, k: float) -> None:
+            self.k = k
+
+        @ms.jit
+        def times(self, x: ms.Tensor) -> ms.Tensor:
+            return x * self.k
+
+    a, b = Plain(2.0), Plain(3.0)
+    for _ in range(2):
+        assert a.times(vector(1)).tolist() == [2] and b.times(vector(1)).tolist() == [3]
+    a.k = 5.0
+    assert a.times(vector(1)).tolist() == [5]
+
+
 def test_cells_keep_their_own_entries_and_copy() -> None:
     import copy
     import pickle
 
     a, b = Scaled(), Scaled(3.0)
     assert a(vector(1, 1)).tolist() == [12, 24] and b(vector(1, 1)).tolist() == [13, 26]
+    assert a.construct.cache_info().entries == 1 and "Scaled.construct" in a.construct.explain()
     c = copy.deepcopy(a)
     c.w.set_data(vector(0, 0))
     assert c(vector(1, 1)).tolist() == [10, 20] and a(vector(1, 1)).tolist() == [12, 24]

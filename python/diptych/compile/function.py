@@ -116,7 +116,18 @@ class JitFunction(_core.Jit):
         self.__wrapped__ = fn
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        """A method: each Cell has a compiled function of its own, which goes when it goes."""
+        if instance is None:
+            return self
+        if not isinstance(instance, _core.Cell):
+            return types.MethodType(self, instance)
+        compiled = instance.__dict__.setdefault("_compiled", {})
+        found = compiled.get(self)
+        if found is None:
+            method = types.MethodType(self._fn, instance)
+            made = JitFunction(method, self._capture_mode, self._limit, self._signature)
+            found = compiled.setdefault(self, made)
+        return found
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -140,7 +151,9 @@ class JitFunction(_core.Jit):
         else:
             self._hits += 1
         result = entry.run(signature.leaves)
-        memo = None if kwargs else entry.memo(args, signature.leaves)
+        memo = None
+        if not kwargs and table is self._own:
+            memo = entry.memo(args, signature.leaves)
         if memo is not None:
             self._remember(args, entry, *memo)
         return result
@@ -150,7 +163,7 @@ class JitFunction(_core.Jit):
         return Signature(args, kwargs, _core.grad_enabled(), table.numbers)
 
     def _table(self, args: tuple[Any, ...]) -> _Table:
-        """Each Cell keeps the entries of its own methods."""
+        """Entries for a Cell as first argument are kept by that Cell."""
         if not args or not isinstance(args[0], _core.Cell):
             return self._own
         tables = args[0].__dict__.setdefault("_compiled", {})
@@ -224,7 +237,7 @@ class JitFunction(_core.Jit):
     # ---- looking at it
 
     def cache_info(self) -> CacheInfo:
-        """Hits, misses and entries, of the function itself (each Cell has its own entries)."""
+        """Hits, misses and entries."""
         return CacheInfo(
             self._hits + self._remembered, len(self._compiled), self._own.count, self._limit
         )
@@ -244,14 +257,14 @@ class JitFunction(_core.Jit):
         return "\n".join(lines)
 
     def memory_plan(self) -> list[dict[str, int]]:
-        """For each entry of the function itself, before it runs again: bytes of the ``arena`` that
+        """For each entry, before it runs again: bytes of the ``arena`` that
         its values share, of its ``results``, the ``floor`` below which no order of the same steps
         gets, and the numbers of ``buffers`` and ``steps``. Entries without a plan are left out."""
         plans = [e.staged.graph.memory_plan() for es in self._own.entries.values() for e in es]
         return [plan for plan in plans if plan is not None]
 
     def clear_cache(self) -> None:
-        """Drops all entries of the function itself."""
+        """Drops all entries."""
         self._own = _Table()
         self._forget()
 
