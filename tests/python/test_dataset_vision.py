@@ -197,6 +197,48 @@ def test_rotation_agrees_with_pillow():
         assert (np.abs(made.astype(int) - want) > 5).mean() < 0.02
 
 
+def test_random_affine():
+    y, x = np.mgrid[:21, :31].astype(np.float64)
+    plane = x + 100 * y
+    fixed = {"resample": Inter.BILINEAR, "fill_value": -1}
+
+    # One thing at a time: where each pixel of the result comes from.
+    np.testing.assert_allclose(
+        vision.RandomAffine((30, 30), **fixed)(plane),
+        vision.Rotate(30, Inter.BILINEAR, fill_value=-1)(plane),
+    )
+    shifted = vision.RandomAffine(0, (0.2, 0.2, -0.1, -0.1), **fixed)(plane)
+    np.testing.assert_array_equal(shifted[:19, 6:], plane[2:, :25])
+    assert (shifted[19:] == -1).all() and (shifted[:, :6] == -1).all()
+    doubled = vision.RandomAffine(0, scale=(2, 2), **fixed)(plane)
+    np.testing.assert_allclose(doubled[10], plane[10, 0] + 7.5 + x[10] / 2)
+    np.testing.assert_allclose(doubled[:, 15], plane[0, 15] + 100 * (5 + y[:, 15] / 2))
+    slanted = vision.RandomAffine(0, shear=(45, 45), **fixed)(plane)
+    for row in range(21):
+        move = row - 10
+        inside = (x[row] - move >= 0) & (x[row] - move <= 30)
+        np.testing.assert_allclose(slanted[row, inside], (plane[row] - move)[inside], atol=1e-9)
+    many_made = many(vision.RandomAffine(0, (-0.5, 0.5)), (x > 14).astype(np.uint8), 300)
+    edges = many_made[:, 10].argmax(1)
+    assert edges.min() <= 2 and edges.max() >= 27
+    with pytest.raises(ValueError, match="'translate' is 2"):
+        vision.RandomAffine(0, (0, 2))
+
+
+def test_an_image_and_its_mask_move_together():
+    data = ds.NumpySlicesDataset({"image": np.stack([IMAGE] * 40), "mask": np.stack([IMAGE] * 40)})
+    both = data.map([vision.RandomCrop(5), vision.RandomHorizontalFlip()], ["image", "mask"])
+    for step in (
+        both,
+        data.map(lambda a, b: (a, b), ["image", "mask"]).map(
+            vision.RandomCrop(5), ["image", "mask"]
+        ),
+    ):
+        image, mask = next(step.batch(40).create_tuple_iterator(output_numpy=True))
+        np.testing.assert_array_equal(image, mask)
+        assert len({part.tobytes() for part in image}) > 5
+
+
 def test_cutout():
     ones = np.ones((12, 10, 3), np.uint8)
     made = many(vision.CutOut(4), ones, 500)

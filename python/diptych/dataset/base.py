@@ -82,6 +82,9 @@ class Dataset:
         self._epochs = 0
         self._wait = 0.0
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(columns={self._columns})"
+
     # ---- what nodes define
 
     def _stream(self, run: Run) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 Pillow is needed for Decode and ToPIL only.
 """
 
+from .affine import RandomAffine
 from .color import (
     AdjustBrightness,
     AdjustContrast,
@@ -65,6 +66,7 @@ __all__ = [
     "Normalize",
     "Pad",
     "Posterize",
+    "RandomAffine",
     "RandomColorAdjust",
     "RandomCrop",
     "RandomCropDecodeResize",

@@ -130,7 +130,7 @@ def _sides(where: str, padding: Any) -> tuple[int, int, int, int]:
     return tuple(sides * (4 // len(sides)))  # type: ignore[return-value]
 
 
-def _fill_values(where: str, value: Any) -> tuple[float, ...]:
+def fill_values(where: str, value: Any) -> tuple[float, ...]:
     values = value if isinstance(value, tuple | list) else (value,)
     return tuple(check_number(where, "fill_value", v, -np.inf) for v in values)
 
@@ -174,7 +174,7 @@ class Pad(ImageTransform):
         self, padding: Any, fill_value: Any = 0, padding_mode: Border = Border.CONSTANT
     ) -> None:
         self.padding = _sides("Pad", padding)
-        self.fill_value = _fill_values("Pad", fill_value)
+        self.fill_value = fill_values("Pad", fill_value)
         self.padding_mode = check_enum("Pad", "padding_mode", padding_mode, Border)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
@@ -233,7 +233,7 @@ class RandomCrop(ImageTransform):
         self.size = size_pair("RandomCrop", size)
         self.padding = None if padding is None else _sides("RandomCrop", padding)
         self.pad_if_needed = bool(pad_if_needed)
-        self.fill_value = _fill_values("RandomCrop", fill_value)
+        self.fill_value = fill_values("RandomCrop", fill_value)
         self.padding_mode = check_enum("RandomCrop", "padding_mode", padding_mode, Border)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
@@ -378,10 +378,10 @@ def rotated(
         shift_x, shift_y = (w - 1) / 2, (h - 1) / 2
     dy, dx = np.mgrid[:h, :w].astype(np.float64)
     dx, dy = dx - shift_x, dy - shift_y
-    return _sampled(image, cx + cos * dx - sin * dy, cy + sin * dx + cos * dy, method, fill)
+    return sampled(image, cx + cos * dx - sin * dy, cy + sin * dx + cos * dy, method, fill)
 
 
-def _sampled(
+def sampled(
     image: np.ndarray, sx: np.ndarray, sy: np.ndarray, method: Inter, fill: np.ndarray
 ) -> np.ndarray:
     """The image at places (sx, sy), ``fill`` outside."""
@@ -444,7 +444,7 @@ class Rotate(ImageTransform):
                 raise ValueError(f"{where}: 'center' is {center!r}; it must be (x, y)")
             center = point[0], point[1]
         self.resample, self.expand, self.center = resample, bool(expand), center
-        self.fill_value = _fill_values(where, fill_value)
+        self.fill_value = fill_values(where, fill_value)
         self.uniform = not expand
 
     @staticmethod
