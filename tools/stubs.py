@@ -18,7 +18,7 @@ NOTE = '# ruff: noqa\n"""Written by tools/stubs.py."""\n\n'
 
 MODULES = (
     "algebra", "arrange", "attention", "composite", "function", "layers", "loss", "neural",
-    "numeric", "older", "primitive", "random", "recurrent",
+    "numeric", "older", "place", "primitive", "random", "recurrent",
 )  # fmt: skip
 KINDS = {
     "tensor": "_Operand",

@@ -18,6 +18,7 @@ from .loss import *  # noqa: E402, F403
 from .neural import *  # noqa: E402, F403
 from .numeric import *  # noqa: E402, F403
 from .older import *  # noqa: E402, F403
+from .place import *  # noqa: E402, F403
 from .primitive import *  # noqa: E402, F403
 from .random import *  # noqa: E402, F403
 from .recurrent import *  # noqa: E402, F403

@@ -1,5 +1,5 @@
-"""Functions made of a few table ops, under MindSpore's signatures: products, selection, scatter
-into parameters, clipping, old-style losses, and the helpers of functional programs."""
+"""Functions made of a few table ops, under MindSpore's signatures: products, selection, clipping,
+old-style losses, and the helpers of functional programs."""
 
 from __future__ import annotations
 
@@ -53,23 +53,12 @@ __all__ = [
     "partial",
     "repeat_elements",
     "reverse",
-    "scatter",
-    "scatter_add",
-    "scatter_div",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_nd_add",
-    "scatter_nd_update",
-    "scatter_sub",
-    "scatter_update",
     "sigmoid_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits",
     "sparse_softmax_cross_entropy_with_logits",
     "tensor_dot",
     "tensordot",
     "unique",
-    "unsorted_segment_sum",
 ]
 
 _table = op_table
@@ -268,63 +257,6 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     """The different values in order, and where in them each element of input stands."""
     values, places, _ = _table["unique"](input)
     return values, places.reshape(input.shape)
-
-
-def scatter(input: Tensor, axis: int, index: Tensor, src: Any) -> Tensor:
-    """input with src at the places that index names along axis."""
-    if not isinstance(src, Tensor):
-        src = _table["full_like"](index, float(src), input.dtype)
-    return _table["tensor_scatter_elements"](input, index, src, axis)
-
-
-def _place(name: str, change: Callable, doc: str) -> Any:
-    def function(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        made = change(input_x, indices, updates)
-        _core.repoint(input_x, made)
-        return input_x
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc + " In place: the parameter shows the result, which is returned."
-    return function
-
-
-def _rows(reduction: str) -> Callable:
-    def change(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        return _table["index_set"](x, updates, [indices], None, reduction)
-
-    return change
-
-
-scatter_update = _place("scatter_update", _rows("none"), "Rows replaced.")
-scatter_add = _place("scatter_add", _rows("add"), "Rows added to.")
-
-
-def _each_row(name: str) -> Callable:
-    def change(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        return _table[name](x, indices.expand_dims(-1), updates)
-
-    return change
-
-
-scatter_sub = _place("scatter_sub", _each_row("tensor_scatter_sub"), "Rows subtracted from.")
-scatter_mul = _place("scatter_mul", _each_row("tensor_scatter_mul"), "Rows multiplied.")
-scatter_div = _place("scatter_div", _each_row("tensor_scatter_div"), "Rows divided.")
-scatter_max = _place("scatter_max", _each_row("tensor_scatter_max"), "Rows of the larger values.")
-scatter_min = _place("scatter_min", _each_row("tensor_scatter_min"), "Rows of the smaller values.")
-scatter_nd_update = _place(
-    "scatter_nd_update", _table["tensor_scatter_update"], "Slices at index tuples replaced."
-)
-scatter_nd_add = _place(
-    "scatter_nd_add", _table["tensor_scatter_add"], "Slices at index tuples added to."
-)
-
-
-def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """Sums of the slices of input_x that carry the same segment number."""
-    rest = input_x.shape[segment_ids.ndim :]
-    zero = _table["zeros"]((num_segments, *rest), input_x.dtype)
-    rows = input_x.reshape((segment_ids.size, *rest))
-    return _table["index_set"](zero, rows, [segment_ids.reshape(-1)], None, "add")
 
 
 def interpolate(

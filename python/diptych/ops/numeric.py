@@ -54,9 +54,6 @@ __all__ = [
     "std_mean",
     "subtract",
     "trapz",
-    "unsorted_segment_max",
-    "unsorted_segment_min",
-    "unsorted_segment_prod",
     "var_mean",
 ]
 
@@ -140,13 +137,13 @@ def nan_to_num(
     and the lowest number of the dtype)."""
     if not input.dtype.is_floating_point:
         return input
-    where, top = _table["where"], _largest(input.dtype)
+    where, top = _table["where"], largest(input.dtype)
     x = where(_table["isnan"](input), 0.0 if nan is None else nan, input)
     x = where(_table["equal"](x, math.inf), top if posinf is None else posinf, x)
     return where(_table["equal"](x, -math.inf), -top if neginf is None else neginf, x)
 
 
-def _largest(dtype: Any) -> float:
+def largest(dtype: Any) -> float:
     """The largest finite number of a dtype."""
     if not dtype.is_floating_point:
         return 2.0 ** (8 * dtype.itemsize - dtype.is_signed) - 1
@@ -159,9 +156,10 @@ def _largest(dtype: Any) -> float:
     return math.ldexp(2 - 2.0 ** (1 - digits), exponent - 1)
 
 
-def _lowest(dtype: Any) -> float:
+def lowest(dtype: Any) -> float:
+    """The lowest finite number of a dtype."""
     if dtype.is_floating_point:
-        return -_largest(dtype)
+        return -largest(dtype)
     return -(2.0 ** (8 * dtype.itemsize - 1)) if dtype.is_signed else 0.0
 
 
@@ -391,7 +389,7 @@ def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Te
     return _table["amin"](input, axis, keepdims), _table["amax"](input, axis, keepdims)
 
 
-# ---- counting and segments
+# ---- counting
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -417,26 +415,3 @@ def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
     """The number of boundaries (sorted) below each element, or up to it if right, as int64."""
     edges = boundaries if isinstance(boundaries, Tensor) else Tensor(list(boundaries))
     return _table["searchsorted"](edges, input, right)
-
-
-def _segments(op: str, start: float, x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    rest = x.shape[segment_ids.ndim :]
-    base = _table["full"]((num_segments, *rest), start, x.dtype)
-    rows = x.reshape((segment_ids.size, *rest))
-    return _table[op](base, segment_ids.reshape((-1, 1)), rows)
-
-
-def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """The largest of the slices of x that carry the same number; without any: the lowest value."""
-    return _segments("tensor_scatter_max", _lowest(x.dtype), x, segment_ids, num_segments)
-
-
-def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """The smallest of the slices of x that carry the same number; without any: the largest
-    value."""
-    return _segments("tensor_scatter_min", _largest(x.dtype), x, segment_ids, num_segments)
-
-
-def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """The product of the slices of x that carry the same number; without any: 1."""
-    return _segments("tensor_scatter_mul", 1.0, x, segment_ids, num_segments)

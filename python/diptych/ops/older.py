@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import Tensor, op_table
-from . import algebra, arrange, composite, loss, numeric
+from . import algebra, arrange, composite, loss, numeric, place
 from .primitive import wrapped
 
 _table = op_table
@@ -56,21 +56,21 @@ _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "Renorm": (numeric.renorm, ("p", "axis", "maxnorm")),
     "Rint": (_table["round"], ()),
     "Roll": (_roll, ("shift", "axis")),
-    "ScatterDiv": (composite.scatter_div, ()),
-    "ScatterMax": (composite.scatter_max, ()),
-    "ScatterMin": (composite.scatter_min, ()),
-    "ScatterMul": (composite.scatter_mul, ()),
-    "ScatterNdAdd": (composite.scatter_nd_add, ()),
-    "ScatterSub": (composite.scatter_sub, ()),
+    "ScatterDiv": (place.scatter_div, ()),
+    "ScatterMax": (place.scatter_max, ()),
+    "ScatterMin": (place.scatter_min, ()),
+    "ScatterMul": (place.scatter_mul, ()),
+    "ScatterNdAdd": (place.scatter_nd_add, ()),
+    "ScatterSub": (place.scatter_sub, ()),
     "SoftMarginLoss": (loss.soft_margin_loss, ("reduction",)),
     "SoftShrink": (_table["softshrink"], ("lambd",)),
     "SquaredDifference": (_squared_difference, ()),
     "Trace": (algebra.trace, ()),
     "TrilIndices": (arrange.tril_indices, ("row", "col", "offset", "dtype")),
     "TriuIndices": (arrange.triu_indices, ("row", "col", "offset", "dtype")),
-    "UnsortedSegmentMax": (numeric.unsorted_segment_max, ()),
-    "UnsortedSegmentMin": (numeric.unsorted_segment_min, ()),
-    "UnsortedSegmentProd": (numeric.unsorted_segment_prod, ()),
+    "UnsortedSegmentMax": (place.unsorted_segment_max, ()),
+    "UnsortedSegmentMin": (place.unsorted_segment_min, ()),
+    "UnsortedSegmentProd": (place.unsorted_segment_prod, ()),
     "Xdivy": (xdivy, ()),
 }
 for _name, (_target, _start) in _CLASSES.items():

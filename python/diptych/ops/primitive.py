@@ -8,7 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, op_table
 from ..common.parameter import Parameter
-from . import composite, function, layers
+from . import composite, function, layers, place
 
 __all__: list[str] = ["Primitive"]
 
@@ -329,10 +329,10 @@ _wrap("ResizeNearestNeighbor", _resize("nearest"), "size", "align_corners")
 _wrap("AddN", composite.addn)
 _wrap("AccumulateNV2", composite.addn)
 _wrap("Meshgrid", composite.meshgrid, "indexing")
-_wrap("ScatterNdUpdate", composite.scatter_nd_update)
-_wrap("ScatterUpdate", composite.scatter_update)
-_wrap("ScatterAdd", composite.scatter_add)
-_wrap("UnsortedSegmentSum", composite.unsorted_segment_sum)
+_wrap("ScatterNdUpdate", place.scatter_nd_update)
+_wrap("ScatterUpdate", place.scatter_update)
+_wrap("ScatterAdd", place.scatter_add)
+_wrap("UnsortedSegmentSum", place.unsorted_segment_sum)
 _wrap("Unique", composite.unique)
 _wrap("GatherD", composite.gather_d)
 _wrap("GeLU", op_table["gelu_tanh"])
