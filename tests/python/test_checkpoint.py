@@ -170,11 +170,14 @@ def test_other_programs_read_and_write_the_same_files(tmp_path):
 
 def test_foreign_metadata_are_passed_over(tmp_path):
     path = tmp_path / "x.safetensors"
-    for metadata in ({"diptych": "[1, 2]"}, {"diptych": 3}, {"other": "text"}):
+    for metadata in ({"diptych": "[1, 2]"}, {"diptych": 3}, {"other": "text"}, {"diptych": "{"},
+                     {"diptych": "[" * 100_000}, {"diptych": '{"a": [1], "b": 1e400}'}, "text"):
         head = json.dumps({"__metadata__": metadata, "a": {
             "dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
         path.write_bytes(struct.pack("<Q", len(head)) + head + struct.pack("<f", 2))
         assert ms.load_checkpoint(path)["a"].tolist() == [2]
+    with pytest.raises(ValueError, match="is no int64"):
+        ms.save_checkpoint({}, path, append_dict={"n": 2**70})
 
 
 # ---- asynchronous saving

@@ -358,6 +358,10 @@ def test_bad_settings_are_named():
         (TypeError, lambda: nn.ExponentialDecayLR(0.2, 0.1, 3, 1), "'is_stair'"),
         (ValueError, lambda: nn.piecewise_constant_lr([1, 2], [0.1]), "as many"),
         (TypeError, lambda: nn.SGD(p)(ms.Tensor([1.0])), "must be a tuple"),
+        (ValueError, lambda: nn.Adam(p, beta2=1.0), r"'beta2' must be in \[0.0, 1.0\)"),
+        (ValueError, lambda: nn.Adam(None), "'params' is None"),
+        (TypeError, lambda: nn.inverse_decay_lr(0.1, 0.9, 8, 2, 3, 1), "'is_stair'"),
+        (TypeError, lambda: nn.polynomial_decay_lr(0.1, 0.1, 8, 2, 3, 0.5, 1), "'update_decay_e"),
     ]:
         with pytest.raises(error, match=text):
             make()

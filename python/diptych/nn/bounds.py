@@ -9,14 +9,25 @@ __all__ = ["counted", "refuse_locking", "bounded", "pair_of"]
 
 
 def bounded(
-    cls: str, name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False
+    cls: str,
+    name: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
 ) -> float:
-    """``value`` as float within [low, high] (above low with ``open_low``)."""
+    """``value`` as float within [low, high]; without low itself with ``open_low``, without high
+    with ``open_high``."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"For '{cls}', '{name}' must be a number, but got {value!r}")
-    if not low <= value <= high or (open_low and value == low):
-        start = "(" if open_low else "["
-        raise ValueError(f"For '{cls}', '{name}' must be in {start}{low}, {high}], but got {value}")
+    is_end = (open_low and value == low) or (open_high and value == high)
+    if is_end or not low <= value <= high:
+        start, end = "(" if open_low else "[", ")" if open_high else "]"
+        raise ValueError(
+            f"For '{cls}', '{name}' must be in {start}{low}, {high}{end}, but got {value}"
+        )
     return float(value)
 
 

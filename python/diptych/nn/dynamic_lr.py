@@ -27,10 +27,18 @@ def _by_epoch(
     return [rate(i // step_per_epoch) for i in range(total_step)]
 
 
-def _check_decay(fn: str, learning_rate: float, decay_rate: float, decay_epoch: int) -> None:
+def _check_bool(fn: str, name: str, value: bool) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"For '{fn}', '{name}' must be a bool, but got {value!r}")
+
+
+def _check_decay(
+    fn: str, learning_rate: float, decay_rate: float, decay_epoch: int, is_stair: bool
+) -> None:
     bounded(fn, "learning_rate", learning_rate, 0.0, open_low=True)
     bounded(fn, "decay_rate", decay_rate, 0.0, open_low=True)
     counted(fn, "decay_epoch", decay_epoch)
+    _check_bool(fn, "is_stair", is_stair)
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
@@ -65,7 +73,7 @@ def exponential_decay_lr(
     is_stair: bool = False,
 ) -> list[float]:
     """learning_rate * decay_rate^(epoch / decay_epoch); is_stair floors the exponent."""
-    _check_decay("exponential_decay_lr", learning_rate, decay_rate, decay_epoch)
+    _check_decay("exponential_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
 
     def rate(epoch: int) -> float:
         p = epoch // decay_epoch if is_stair else epoch / decay_epoch
@@ -83,7 +91,7 @@ def natural_exp_decay_lr(
     is_stair: bool = False,
 ) -> list[float]:
     """learning_rate * e^(-decay_rate * epoch); is_stair: the last multiple of decay_epoch."""
-    _check_decay("natural_exp_decay_lr", learning_rate, decay_rate, decay_epoch)
+    _check_decay("natural_exp_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
 
     def rate(epoch: int) -> float:
         p = epoch // decay_epoch * decay_epoch if is_stair else epoch
@@ -101,7 +109,7 @@ def inverse_decay_lr(
     is_stair: bool = False,
 ) -> list[float]:
     """learning_rate / (1 + decay_rate * epoch / decay_epoch); is_stair floors the quotient."""
-    _check_decay("inverse_decay_lr", learning_rate, decay_rate, decay_epoch)
+    _check_decay("inverse_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
 
     def rate(epoch: int) -> float:
         p = epoch // decay_epoch if is_stair else epoch / decay_epoch
@@ -153,6 +161,7 @@ def polynomial_decay_lr(
     bounded(fn, "end_learning_rate", end_learning_rate, 0.0)
     bounded(fn, "power", power, 0.0, open_low=True)
     counted(fn, "decay_epoch", decay_epoch)
+    _check_bool(fn, "update_decay_epoch", update_decay_epoch)
 
     def rate(epoch: int) -> float:
         span = decay_epoch

@@ -7,10 +7,16 @@ from typing import Any
 from .. import ops
 from .._core import Tensor
 from ..common.grad import GradOperation, value_and_grad
-from ..common.parameter import ParameterTuple
+from ..common.parameter import Parameter, ParameterTuple
 from .cell import Cell
 
-__all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithEvalCell", "WithLossCell"]
+__all__ = [
+    "ForwardValueAndGrad",
+    "ParameterUpdate",
+    "TrainOneStepCell",
+    "WithEvalCell",
+    "WithLossCell",
+]
 
 
 def check_cell(cls: str, name: str, value: Any) -> Cell:
@@ -110,6 +116,27 @@ class ForwardValueAndGrad(Cell):
         return value, self.grad(self.network, self.weights)(*inputs)
 
 
+class ParameterUpdate(Cell):
+    """A call gives the Parameter a new value.
+
+    >>> import diptych as ms
+    >>> p = ms.Parameter(ms.Tensor([1.0]), name="p")
+    >>> ms.nn.ParameterUpdate(p)(ms.Tensor([3.0])).tolist(), p.tolist()
+    ([3.0], [3.0])
+    """
+
+    def __init__(self, param: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise TypeError(
+                f"For 'ParameterUpdate', 'param' must be a Parameter, got {type(param).__name__}"
+            )
+        self._param = param
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self._param.set_data(x)
+
+
 class TrainOneStepCell(Cell):
     """One step: the loss of the inputs, its gradients, and the optimiser; returns the loss.
 
@@ -138,6 +165,7 @@ class TrainOneStepCell(Cell):
         self.weights = self.optimizer.parameters
         self.sens = sens
         self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.reducer_flag = False
         self.grad_reducer = _as_they_are
 
     def construct(self, *inputs: Any) -> Any:

@@ -82,6 +82,8 @@ def _extras_of(append_dict: Any, tensors: dict[str, Tensor]) -> dict[str, Any]:
             raise ValueError(f"save_checkpoint: '{name}' of append_dict is a parameter's name")
         if isinstance(value, Tensor):
             tensors[name] = value
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError(f"save_checkpoint: '{name}' of append_dict, {value}, is no int64")
         elif isinstance(value, bool | int | float | str):
             extras[name] = value
         else:
@@ -176,12 +178,23 @@ def _check_kind(path: str) -> None:
 
 
 def _read_extras(path: str) -> dict[str, Any]:
-    """The numbers and texts that save_checkpoint put beside the tensors."""
+    """The numbers and texts that save_checkpoint put beside the tensors; other programs put other
+    things there, which are passed over."""
     with open(path, "rb") as f:
-        header = json.loads(f.read(int.from_bytes(f.read(8), "little")))
-    text = header.get("__metadata__", {}).get("diptych")
-    extras = json.loads(text) if isinstance(text, str) else {}
-    return extras if isinstance(extras, dict) else {}
+        header = f.read(int.from_bytes(f.read(8), "little"))
+    try:
+        text = json.loads(header).get("__metadata__", {}).get("diptych", "{}")
+        extras = json.loads(text)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+    if not isinstance(extras, dict):
+        return {}
+    return {
+        name: value
+        for name, value in extras.items()
+        if isinstance(value, bool | float | str)
+        or (isinstance(value, int) and -(2**63) <= value < 2**63)
+    }
 
 
 def _prefixes(name: str, value: Any) -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ _MOMENTS = (State("moment1", "moment1"), State("moment2", "moment2"))
 
 
 class AdamBase(Optimizer):
-    """The moments' settings: beta1 and beta2 in [0, 1], eps at least 0."""
+    """The moments' settings: beta1 and beta2 in [0, 1), eps at least 0."""
 
     _states = _MOMENTS
 
@@ -27,8 +27,8 @@ class AdamBase(Optimizer):
         loss_scale: float = 1.0,
     ) -> None:
         cls = type(self).__name__
-        self.beta1 = bounded(cls, "beta1", betas[0], 0.0, 1.0)
-        self.beta2 = bounded(cls, "beta2", betas[1], 0.0, 1.0)
+        self.beta1 = bounded(cls, "beta1", betas[0], 0.0, 1.0, open_high=True)
+        self.beta2 = bounded(cls, "beta2", betas[1], 0.0, 1.0, open_high=True)
         self.eps = bounded(cls, "eps", eps, 0.0)
         super().__init__(learning_rate, params, weight_decay, loss_scale)
 

@@ -25,6 +25,8 @@ class Choice(NamedTuple):
 
 
 def _check_params(cls: str, params: Any) -> list[Parameter]:
+    if params is None:
+        raise ValueError(f"For '{cls}', 'params' is None; it must be a list of Parameters")
     if isinstance(params, Tensor) or not isinstance(params, Iterable):
         raise TypeError(
             f"For '{cls}', 'params' must be a list of Parameters, but got {type(params).__name__}"

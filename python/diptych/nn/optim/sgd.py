@@ -144,10 +144,8 @@ class Rprop(Optimizer):
     ) -> None:
         minus, plus = pair_of("Rprop", "etas", etas)
         low, high = pair_of("Rprop", "step_sizes", step_sizes)
-        self.etaminus = bounded("Rprop", "etas[0]", minus, 0.0, 1.0, open_low=True)
+        self.etaminus = bounded("Rprop", "etas[0]", minus, 0.0, 1.0, open_low=True, open_high=True)
         self.etaplus = bounded("Rprop", "etas[1]", plus, 1.0, open_low=True)
-        if self.etaminus == 1:
-            raise ValueError("For 'Rprop', 'etas[0]' must be below 1, but got 1.0")
         self.step_size_min = bounded("Rprop", "step_sizes[0]", low, 0.0)
         self.step_size_max = bounded("Rprop", "step_sizes[1]", high, self.step_size_min)
         super().__init__(learning_rate, params, weight_decay)
