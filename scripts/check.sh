@@ -56,8 +56,13 @@ check_arm64() {
     c_tests arm64 --timeout-multiplier 10
 }
 
-# Every f32 argument of the transcendental functions; about an hour of processor time.
+# Dense tensors of more than 2^31 elements, then every f32 argument of the transcendental functions;
+# about an hour of processor time.
 check_exhaustive() {
+    need_packages $build_packages
+    need_venv pytest
+    need_diptych
+    .venv/bin/python -m pytest -q -rs tests/exhaustive
     build release --buildtype=release
     ninja -C build/release --quiet tests/c/math_f32
     build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
