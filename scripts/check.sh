@@ -76,6 +76,14 @@ check_docs() {
     build/release/tests/c/gen_docs passes >docs/passes.md
 }
 
+# Prints docs/counts.md: the instructions of a call, by callgrind.
+check_counts() {
+    need_packages valgrind
+    build release --buildtype=release
+    ninja -C build/release --quiet tests/c/counts
+    python3 tools/counts.py build/release/tests/c/counts >docs/counts.md
+}
+
 # Random calls and graphs under the sanitizers for FUZZ_SECONDS each, from a seed of the day.
 check_fuzz() {
     build asan --buildtype=debugoptimized -Db_sanitize=address,undefined
