@@ -84,11 +84,11 @@ check_counts() {
     python3 tools/counts.py build/release/tests/c/counts >docs/counts.md
 }
 
-# Random calls and graphs under the sanitizers for FUZZ_SECONDS each, from a seed of the day.
+# Random calls, files and graphs under the sanitizers for FUZZ_SECONDS each, from a seed of the day.
 check_fuzz() {
     build asan --buildtype=debugoptimized -Db_sanitize=address,undefined
-    ninja -C build/asan --quiet tests/c/fuzz_calls tests/c/fuzz_graphs
-    for fuzz in calls graphs; do
+    ninja -C build/asan --quiet tests/c/fuzz_calls tests/c/fuzz_files tests/c/fuzz_graphs
+    for fuzz in calls files graphs; do
         "build/asan/tests/c/fuzz_$fuzz" -s "${FUZZ_SEED:-$(date +%Y%m%d)}" \
             -t "${FUZZ_SECONDS:-300}"
     done
