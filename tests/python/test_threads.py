@@ -120,7 +120,10 @@ def test_interrupt(size):
     assert p.stdout.readline() == "go\n"
     time.sleep(0.3)
     p.send_signal(signal.SIGINT)
-    out, _ = p.communicate(timeout=30)
+    try:
+        out, _ = p.communicate(timeout=30)
+    finally:
+        p.kill()
     assert out == "stopped\n" and p.returncode == 0
 
 
