@@ -56,7 +56,7 @@ void expand_tile(ExpandCtx *c) {
         t.dims[i] = at >= 0 ? x.dims[at] : 1;
     }
     Ref v = b_reshape(c->b, c->x[0], t.rank, t.dims);
-    for (int i = t.rank - 1; i >= 0; i--) {
+    for (int i = t.rank - 1; i >= 0 && c->b->status == OK; i--) {
         int mt = i - (int)(t.rank - m->n);
         int64_t times = mt >= 0 ? m->v[mt] : 1;
         if (times == 1) continue;
