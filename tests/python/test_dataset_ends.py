@@ -11,7 +11,8 @@ import pytest
 import diptych.dataset as ds
 
 HEAD = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import numpy as np
 import diptych.dataset as ds
 
