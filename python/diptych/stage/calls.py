@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import types
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from .errors import GraphError, GraphTypeError, describe
 from .functions import FUNCTIONS, TENSOR_METHODS, TEXT_METHODS
 from .observer import is_library
 from .text import is_late
-from .values import Choice, LazyText, Scalar, Undef, map_items
+from .values import Choice, LazyText, Scalar, Undef, contains, map_items
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -106,8 +107,9 @@ def _function(
     is_native = filename.startswith(_NATIVE) and filename != _STAGED
     if is_library(filename) and not filename.startswith(_PACKAGE):
         is_native = not any(map(is_late, (*args, *kwargs.values())))
-    special = 0x20 | 0x80 | 0x200  # generators and coroutines run by themselves
-    if is_native or flags & special:
+    if flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise interp.unsupported_use("async functions", fn.__qualname__)
+    if is_native or flags & inspect.CO_GENERATOR:
         return native(interp, fn, args, kwargs)
     source = interp.find_source(fn)
     if source is None:
@@ -242,17 +244,37 @@ def _run(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     except GraphError:
         raise
     except TypeError as error:
-        if not late or "graph" not in str(error):
+        if not late:
             raise
-        name = getattr(fn, "__qualname__", getattr(fn, "__name__", str(fn)))
-        raise interp.error(
-            GraphTypeError,
-            "Unsupported type in Graph mode",
-            "DP301",
-            f"{describe(late[0])}, known only at run time",
-            why=f"{name} needs the numbers while the graph is still being built",
-            fix="use an op of ms.ops, or do this outside of the function",
-        ) from error
+        raise _needs_numbers(interp, fn, late, error) from error
+
+
+def _needs_numbers(
+    interp: Interpreter, fn: Any, late: list[Any], error: TypeError
+) -> BaseException:
+    """What to say when a native call failed on values known at run time only."""
+    name = getattr(fn, "__qualname__", getattr(fn, "__name__", str(fn)))
+    scalar = next((v for v in late if contains(v, Scalar)), None)
+    if scalar is not None:
+        return interp.static_needed(
+            "a number known only at run time",
+            f"{name} needs it while staging ({error})",
+            "pass it as a static argument",
+        )
+    if "compiled function" not in str(error):
+        return error
+    is_python = isinstance(fn, types.FunctionType) and not is_library(fn.__code__.co_filename)
+    why = f"{name} needs the numbers while the graph is still being built"
+    return interp.error(
+        GraphTypeError,
+        "Unsupported type in Graph mode",
+        "DP308" if is_python else "DP301",
+        f"{describe(late[0])}, known only at run time",
+        why=f"there is no Python source for '{name}', and {why}" if is_python else why,
+        fix="define it in a file"
+        if is_python
+        else "use an op of ms.ops, or do this outside of the function",
+    )
 
 
 def is_library_op(fn: Any) -> bool:

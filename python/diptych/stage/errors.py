@@ -22,6 +22,7 @@ __all__ = [
     "Position",
     "StaticNeeded",
     "excerpt",
+    "location",
     "message",
 ]
 
@@ -91,6 +92,13 @@ def excerpt(position: Position, remark: str = "") -> str:
     )
 
 
+def location(stack: Sequence[Position], remark: str = "") -> str:
+    """The innermost of the user's calls with its line, and who called it."""
+    called = f"  (called from {stack[-2]})" if len(stack) > 1 else ""
+    shown = excerpt(stack[-1], remark)
+    return f"  {stack[-1]}{called}" + (f"\n{shown}" if shown else "")
+
+
 def message(
     sentence: str,
     code: str,
@@ -106,8 +114,9 @@ def message(
     for position, note in more:
         lines += [f"  {position}", excerpt(position, note)]
     if stack:
-        called = f"  (called from {stack[-2]})" if len(stack) > 1 else ""
-        lines += [f"  {stack[-1]}{called}", excerpt(stack[-1], remark)]
+        lines.append(location(stack, remark))
+    elif remark:
+        lines.append(f"  {remark}")
     if why:
         lines.append(f"  Why: {why}")
     if fix:
@@ -121,5 +130,7 @@ def describe(value: Any) -> str:
     dtype = getattr(value, "dtype", None)
     if isinstance(shape, tuple) and dtype is not None:
         return f"{type(value).__name__}{list(shape)} {getattr(dtype, 'name', dtype)}"
+    if isinstance(value, list | tuple | dict | set):
+        return f"{type(value).__name__} of {len(value)}"
     text = repr(value)
     return text if len(text) < 40 else f"a {type(value).__name__}"

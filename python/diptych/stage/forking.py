@@ -44,6 +44,7 @@ class Forking:
     frames: list[Frame]
     facts: dict[int, bool]  # by value_id
     error: Callable[..., GraphError]
+    note_position: Callable[[BaseException], None]
 
     # ---- what is known
 
@@ -229,6 +230,7 @@ class Forking:
                     f"{type(error).__name__} is caught in {frame.name}",
                     fix="catch it in the function that raises it, or return a flag",
                 )
+        self.note_position(error)
         call, tensors = raiser(error)
         self.builder.host(call, tensors)
 

@@ -15,7 +15,15 @@ from . import expressions, statements
 from .arguments import bind
 from .builder import Builder, value_id
 from .detach import detach
-from .errors import DeadPath, GraphError, GraphRuntimeError, GraphTypeError, StaticNeeded, message
+from .errors import (
+    DeadPath,
+    GraphError,
+    GraphRuntimeError,
+    GraphTypeError,
+    StaticNeeded,
+    location,
+    message,
+)
 from .forking import Forking
 from .frame import Frame
 from .journal import Journal
@@ -59,6 +67,12 @@ class Interpreter(Forking):
         frame.node = node
         at = frame.position()
         self.builder.at(at.filename, at.line, at.column, at.end_column, at.function)
+
+    def note_position(self, error: BaseException) -> None:
+        """Adds to an exception of the user's program where in the source it was raised."""
+        if not getattr(error, "__notes__", None) and self.frames:
+            stack = [frame.position() for frame in self.frames]
+            error.add_note(location(stack))
 
     # ---- conditions
 
@@ -149,6 +163,16 @@ class Interpreter(Forking):
             fix="move it into a function that is called before, or run in PYNATIVE_MODE",
         )
 
+    def unsupported_use(self, what: str, name: str) -> GraphError:
+        """The error for a kind of function that cannot be staged."""
+        return self.error(
+            GraphTypeError,
+            "Unsupported type in Graph mode",
+            "DP202",
+            f"{name}: {what}",
+            fix="use a plain function, or run in PYNATIVE_MODE",
+        )
+
     # ---- calls of Python functions
 
     def inline(
@@ -164,6 +188,10 @@ class Interpreter(Forking):
         self.frames.append(frame)
         try:
             return self._finish(frame, self.block(source.body, frame))
+        except Exception as error:
+            if not isinstance(error, GraphError):
+                self.note_position(error)
+            raise
         finally:
             del self.frames[depth:]
 

@@ -307,6 +307,17 @@ def roll(
 
 def _unsettled(interp: Interpreter, change: ChangesType) -> GraphTypeError:
     text, key = change.args
+    if key[0] == "place" and key[1].kind == "contents":
+        error = interp.error(
+            GraphTypeError,
+            f"Loop changes the length of a {type(key[1].owner).__name__}",
+            "DP315",
+            text,
+            why="the number of rounds is known at run time only",
+            fix="write into a Tensor of a fixed size, or loop over a static range",
+        )
+        assert isinstance(error, GraphTypeError)
+        return error
     name = key[1] if key[0] == "local" else str(key[1])
     error = interp.error(
         GraphTypeError,

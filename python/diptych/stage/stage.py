@@ -123,14 +123,8 @@ class _Staging:
         observer.add_known(fn)
         observer.add_known(getattr(fn, "__self__", fn))
         with self._builder.recording(), _deep_recursion(self._max_depth):
-            given = tuple(self._argument(a) for a in args)
-            named = {k: self._argument(v) for k, v in kwargs.items()}
             try:
-                value = self._interp.call(fn, given, named)
-                structure = self.structure(value)
-                writes = self._writes()
-            except DeadPath:
-                structure, writes = Static(None), self._writes()
+                structure, writes = self._call(fn, args, kwargs)
             finally:
                 self._interp.journal.cut(0)
             if self._seal is not None:
@@ -141,6 +135,17 @@ class _Staging:
         reads = list(observer.reads.values())
         hidden = observer.hidden
         return Staged(self._builder.graph, self._inputs, hidden, structure, reads, writes)
+
+    def _call(
+        self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Any, list[Write]]:
+        given = tuple(self._argument(a) for a in args)
+        named = {k: self._argument(v) for k, v in kwargs.items()}
+        try:
+            value = self._interp.call(fn, given, named)
+        except DeadPath:
+            value = None  # it always raises
+        return self.structure(value), self._writes()
 
     # ---- arguments
 
@@ -198,6 +203,14 @@ class _Staging:
             return Nest(pack(value, tensors), tuple(self._slot(t) for t in tensors))
         if self._interp.observer.is_known(value):
             return Static(value)
+        if isinstance(value, Iterator):
+            raise self._interp.error(
+                GraphTypeError,
+                "Unsupported type in Graph mode",
+                "DP203",
+                why=f"the function returns a {type(value).__name__}, which could be used only once",
+                fix="return a list or tuple",
+            )
         return self._nest(value)
 
     def _nest(self, value: Any) -> Any:

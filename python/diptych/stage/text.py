@@ -73,8 +73,13 @@ def raiser(error: BaseException) -> tuple[Callable[..., None], list[Tensor]]:
     args = pack(list(error.args), tensors)
     kind = type(error)
 
+    notes = getattr(error, "__notes__", [])
+
     def raise_new(*run: Tensor) -> None:
-        raise kind(*args(run))
+        made = kind(*args(run))
+        for note in notes:
+            made.add_note(note)
+        raise made
 
     return raise_new, tensors
 
