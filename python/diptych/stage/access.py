@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Parameter, Tensor
+from ..common.indexing import index_get, index_set
 from .errors import GraphTypeError, describe
 from .frame import Frame
 from .observer import is_library
@@ -117,6 +118,9 @@ def set_attribute(interp: Interpreter, owner: Any, name: str, value: Any) -> Non
     if _is_python(hook):
         interp.call(hook, (owner, name, value), {})
         return
+    old = getattr(owner, "__dict__", {}).get(name)
+    if isinstance(old, Parameter):
+        interp.builder.touch(old)
     interp.journal.save(Place("attr", owner, name))
     setattr(owner, name, value)
 
@@ -141,7 +145,8 @@ def get_item(interp: Interpreter, owner: Any, key: Any) -> Any:
     if isinstance(key, tuple) and any(type(k) is Choice for k in key):
         return interp.lift(lambda *ks: get_item(interp, owner, ks), *key)
     if isinstance(owner, Tensor):
-        return owner[_plain_key(key)]
+        key = _plain_key(key)
+        return index_get(owner, key) if _has_late_int(interp, key) else owner[key]
     method = getattr(type(owner), "__getitem__", None)
     if _is_python(method) and not _is_late_index(interp, key):
         return interp.call(types.MethodType(method, owner), (key,), {})
@@ -215,7 +220,17 @@ def set_item(interp: Interpreter, owner: Any, key: Any, value: Any) -> None:
 
 def _set_in_tensor(interp: Interpreter, owner: Tensor, key: Any, value: Any) -> None:
     writable(interp, owner)
-    owner[_plain_key(key)] = plain(value)
+    key = _plain_key(key)
+    if _has_late_int(interp, key):
+        _core.repoint(owner, index_set(owner, key, plain(value)))
+    else:
+        owner[key] = plain(value)
+
+
+def _has_late_int(interp: Interpreter, key: Any) -> bool:
+    """Whether a key has a 0-d index tensor, which stands for an int, without a value yet."""
+    items = key if isinstance(key, tuple) else (key,)
+    return any(interp.builder.is_symbolic(k) and k.ndim == 0 for k in items)
 
 
 def writable(interp: Interpreter, owner: Any) -> None:
@@ -266,8 +281,6 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Any) -> N
 
 
 def _unpack(interp: Interpreter, frame: Frame, targets: list[ast.expr], value: Any) -> None:
-    if type(value) is Choice:
-        value = interp.lift(lambda v: tuple(iterate(interp, v)), value)
     items = iterate(interp, value)
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     n = len(targets)
@@ -315,11 +328,13 @@ def iterate(interp: Interpreter, value: Any) -> list[Any]:
     if type(value) is Undef:
         raise value.error()
     if type(value) is Choice:
-        raise interp.static_needed(
-            "one of two iterables, by a condition known at run time",
-            "the number of items is static here",
-            "use a for statement",
-        )
+        value = interp.lift(lambda v: tuple(iterate(interp, v)), value)
+        if type(value) is Choice:
+            raise interp.static_needed(
+                "one of two iterables, by a condition known at run time",
+                "their lengths differ, and the number of items is static here",
+                "use a for statement",
+            )
     if type(value) in (list, tuple):
         return [interp.observer.resolve(v) if isinstance(v, Tensor) else v for v in value]
     if isinstance(value, Scalar | LazyText):

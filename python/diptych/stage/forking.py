@@ -251,7 +251,7 @@ class Forking:
 
     def _join(self, fork: Fork, then: Leaf, orelse: Leaf) -> Leaf:
         """Emits the If of a fork over two leaves."""
-        join = Join(self.builder, fork.cond)
+        join = Join(self.builder, fork.cond, then.delta, orelse.delta)
         status = orelse.status if then.status is Status.DEAD else then.status
         for leaf in (then, orelse):
             if leaf.status is Status.DEAD:
@@ -376,7 +376,7 @@ class Forking:
             for slot in {**out.then.delta, **out.orelse.delta}:
                 place, a, b = self._sides(slot, out.then, out.orelse)
                 if place.kind == "contents":
-                    Join(self.builder, out.cond).merge_contents(a, b)
+                    Join(self.builder, out.cond, {}, {}).merge_contents(a, b)
         except Unjoinable:
             return False
         finally:

@@ -14,6 +14,7 @@ from typing import Any
 from .._core import Parameter, Tensor
 from .builder import Builder, Params
 from .journal import Delta
+from .result import Place
 from .values import Choice, Dead, LazyText, Scalar, Undef
 
 __all__ = ["Fork", "Join", "Leaf", "Outcome", "Status", "Unjoinable", "leaves"]
@@ -95,17 +96,23 @@ def _is_named_tuple(value: Any) -> bool:
 class Join:
     """Collects the pairs of tensors that an If must hand out, and builds what comes after it."""
 
-    def __init__(self, builder: Builder, cond: Tensor) -> None:
+    def __init__(self, builder: Builder, cond: Tensor, then: Delta, orelse: Delta) -> None:
         self._builder = builder
         self._cond = cond
+        self._deltas = (then, orelse)
         self.then_values: list[Tensor] = []
         self.else_values: list[Tensor] = []
 
     def _pair(self, then: Tensor, orelse: Tensor) -> Callable[[list[Tensor]], Tensor]:
         index = len(self.then_values)
-        self.then_values.append(then)
-        self.else_values.append(orelse)
+        self.then_values.append(self._shown(then, True))
+        self.else_values.append(self._shown(orelse, False))
         return lambda outs: outs[index]
+
+    def _shown(self, tensor: Tensor, is_then: bool) -> Tensor:
+        """What a handle shows at the end of one side, where it was perhaps changed in place."""
+        changed = self._deltas[not is_then].get(Place("tensor", tensor).slot)
+        return tensor if changed is None else changed[1]
 
     def merge(self, a: Any, b: Any) -> Make:
         """The value that is ``a`` on the one side and ``b`` on the other."""
@@ -175,6 +182,8 @@ class Join:
     def _export(self, value: Any, is_then: bool) -> Make:
         """A value of one side, its tensors handed out; on the other side they are zeros."""
         if self._builder.is_symbolic(value) and _is_value(value):
+            if Place("tensor", value).slot in self._deltas[not is_then]:
+                return lambda outs: value  # a handle from before the fork, changed in place
             zeros = self._builder.zeros(value)
             return self._pair(value, zeros) if is_then else self._pair(zeros, value)
         if isinstance(value, Scalar):
