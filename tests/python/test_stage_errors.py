@@ -104,7 +104,7 @@ def changed_argument(x):
         (numpy_function, TypeError, "DP301", "np.linalg.norm(x)"),
         (as_numpy, TypeError, "DP301", "x.asnumpy()"),
         (dynamic_shape, TypeError, "DP312", "ops.zeros((n, 2))"),
-        (growing, TypeError, "DP311", "x.sum() < 10"),
+        (growing, TypeError, "DP311", "x"),
         (growing_list, TypeError, "DP315", "x.sum() < 10"),
         (recursion, RuntimeError, "DP303", "forever(n)"),
         (truth_of_many, TypeError, "DP304", "x > 0"),

@@ -1,7 +1,8 @@
 """What a loop carries from round to round: how values are taken apart into tensors and built again.
 
 A spec tells the type of a carried value: ``("tensor", dtype, shape)``, ``("number", kind)``,
-``("const", value)``, ``("items", type, specs)``, ``("dict", keys, specs)``, ``("choice", specs)``.
+``("const", value)``, ``("items", type, specs)``, ``("dict", keys, specs)``, ``("choice", specs)``,
+``("unsettled", error)``: another type or object in each round, so nothing may read it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from .values import Choice, Dead, Scalar, Undef
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
-__all__ = ["ChangesType", "Spec", "build", "is_absent", "is_same", "spec_of", "take_apart", "zeros"]
+__all__ = [
+    "ChangesType",
+    "Spec",
+    "build",
+    "is_absent",
+    "is_opaque",
+    "is_same",
+    "spec_of",
+    "take_apart",
+    "zeros",
+]
 
 Spec = tuple[Any, ...]
 
@@ -51,6 +62,12 @@ def is_same(a: Any, b: Any) -> bool:
     if type(a) in (list, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(is_same, a, b))
     return type(a) is type(b) and isinstance(a, _PLAIN) and a == b
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is an object that cannot be taken apart: a function, an instance."""
+    known = (Tensor, Scalar, Choice, Undef, Dead, list, tuple, dict, *_PLAIN)
+    return not isinstance(value, known)
 
 
 def _number_kind(value: Any) -> type | None:
@@ -104,7 +121,7 @@ def take_apart(interp: Interpreter, spec: Spec, value: Any) -> list[Tensor]:
         return [value]
     if kind == "number":
         return [interp.lift(lambda v: Scalar(_number(interp, v, spec[1]), spec[1]), value).tensor]
-    if kind == "const":
+    if kind in ("const", "unsettled"):
         return []
     if kind == "choice":
         parts = (value.cond, value.then, value.orelse)
@@ -128,7 +145,7 @@ def zeros(interp: Interpreter, spec: Spec) -> list[Tensor]:
         return [op_table["zeros"](spec[2], spec[1])]
     if kind == "number":
         return [interp.builder.constant(spec[1](0), spec[1])]
-    if kind == "const":
+    if kind in ("const", "unsettled"):
         return []
     return [t for s in spec[-1] for t in zeros(interp, s)]
 
@@ -142,6 +159,8 @@ def build(spec: Spec, tensors: Iterator[Tensor]) -> Any:
         return Scalar(next(tensors), spec[1])
     if kind == "const":
         return spec[1]
+    if kind == "unsettled":
+        return Undef("", spec[1])
     parts = [build(s, tensors) for s in spec[-1]]
     if kind == "choice":
         return Choice(*parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import GraphTypeError
 from .frame import Frame
 from .outcome import Leaf, Outcome
-from .values import map_items
+from .values import Choice, map_items
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -56,6 +56,9 @@ def detach(interp: Interpreter, frame: Frame, out: Outcome) -> None:
 def _replaced(value: Any, held: dict[int, Any]) -> Any:
     if id(value) in held:
         return held[id(value)]
+    if isinstance(value, Choice):
+        then, orelse = (_replaced(side, held) for side in (value.then, value.orelse))
+        return Choice(value.cond, then, orelse)
     return map_items(value, lambda item: _replaced(item, held))
 
 

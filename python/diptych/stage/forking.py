@@ -242,16 +242,17 @@ class Forking:
             statuses = (out.then.status, out.orelse.status)
             if statuses[0] is statuses[1] or Status.DEAD in statuses:
                 try:
-                    out = self._join(out, out.then, out.orelse)
+                    out = self._join(frame, out, out.then, out.orelse)
                 except Unjoinable:
                     return out
         if isinstance(out, Leaf):
             frame.locals = out.locals
         return out
 
-    def _join(self, fork: Fork, then: Leaf, orelse: Leaf) -> Leaf:
+    def _join(self, frame: Frame, fork: Fork, then: Leaf, orelse: Leaf) -> Leaf:
         """Emits the If of a fork over two leaves."""
-        join = Join(self.builder, fork.cond, then.delta, orelse.delta)
+        deltas = (then.delta, orelse.delta)
+        join = Join(self.builder, fork.cond, deltas, self._age(frame, fork))
         status = orelse.status if then.status is Status.DEAD else then.status
         for leaf in (then, orelse):
             if leaf.status is Status.DEAD:
@@ -274,6 +275,17 @@ class Forking:
         self.builder.set_params(params(outs))
         made = {name: make(outs) for name, make in names.items()}
         return Leaf(status, made, fork.region, value(outs), fork.delta, fork.params)
+
+    def _age(self, frame: Frame, fork: Fork) -> Callable[[Any], bool]:
+        """Tells whether an object was there before a fork."""
+        old: dict[int, Any] = {}
+
+        def is_old(value: Any) -> bool:
+            if not old:
+                old.update(reachable(self.frames, frame, fork.names))
+            return id(value) in old or self.observer.is_known(value)
+
+        return is_old
 
     def _sides(self, slot: Any, then: Outcome, orelse: Outcome) -> tuple[Place, Any, Any]:
         """What a place holds on the two sides of a fork."""
@@ -376,7 +388,7 @@ class Forking:
             for slot in {**out.then.delta, **out.orelse.delta}:
                 place, a, b = self._sides(slot, out.then, out.orelse)
                 if place.kind == "contents":
-                    Join(self.builder, out.cond, {}, {}).merge_contents(a, b)
+                    Join(self.builder, out.cond).merge_contents(a, b)
         except Unjoinable:
             return False
         finally:

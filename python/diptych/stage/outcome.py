@@ -96,10 +96,19 @@ def _is_named_tuple(value: Any) -> bool:
 class Join:
     """Collects the pairs of tensors that an If must hand out, and builds what comes after it."""
 
-    def __init__(self, builder: Builder, cond: Tensor, then: Delta, orelse: Delta) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        cond: Tensor,
+        deltas: tuple[Delta, Delta] = ({}, {}),
+        is_old: Callable[[Any], bool] = lambda value: False,
+    ) -> None:
+        """``deltas``: what the sides changed; ``is_old``: whether an object was there before the
+        fork, so that it must stay the same object."""
         self._builder = builder
         self._cond = cond
-        self._deltas = (then, orelse)
+        self._deltas = deltas
+        self._is_old = is_old
         self.then_values: list[Tensor] = []
         self.else_values: list[Tensor] = []
 
@@ -160,6 +169,8 @@ class Join:
         """Containers of one structure, item by item."""
         if type(a) is not type(b):
             return None
+        if isinstance(a, list | dict) and (self._is_old(a) or self._is_old(b)):
+            return None
         if type(a) is dict:
             if list(a) != list(b):
                 return None
@@ -182,8 +193,8 @@ class Join:
     def _export(self, value: Any, is_then: bool) -> Make:
         """A value of one side, its tensors handed out; on the other side they are zeros."""
         if self._builder.is_symbolic(value) and _is_value(value):
-            if Place("tensor", value).slot in self._deltas[not is_then]:
-                return lambda outs: value  # a handle from before the fork, changed in place
+            if self._is_old(value):
+                return lambda outs: value
             zeros = self._builder.zeros(value)
             return self._pair(value, zeros) if is_then else self._pair(zeros, value)
         if isinstance(value, Scalar):
@@ -194,6 +205,8 @@ class Join:
             return lambda outs: Choice(*(p(outs) for p in parts))
         if isinstance(value, LazyText):
             return self._export_text(value, is_then)
+        if isinstance(value, list | dict) and self._is_old(value):
+            return lambda outs: value
         if type(value) is dict:
             items = {k: self._export(v, is_then) for k, v in value.items()}
             return lambda outs: {k: m(outs) for k, m in items.items()}

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
-from .carried import ChangesType, Spec, build, is_absent, is_same, spec_of, take_apart, zeros
+from .carried import (
+    ChangesType,
+    Spec,
+    build,
+    is_absent,
+    is_opaque,
+    is_same,
+    spec_of,
+    take_apart,
+    zeros,
+)
 from .errors import DeadPath, GraphTypeError
 from .frame import Frame
 from .journal import Delta
@@ -61,6 +71,7 @@ class _Roll:
     frame: Frame
     rounds: Rounds
     entry: bool | Tensor
+    is_peeled: bool
     carried: dict[Any, Spec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -138,7 +149,7 @@ class _Roll:
                 for key, spec in self.carried.items():
                     is_new = is_absent(self.entry_value(key))
                     value = build(spec, rest)
-                    if not is_new:
+                    if not is_new or spec[0] == "unsettled":
                         self.put(key, value)
                 with interp.knowing(params[0], True):
                     made, statuses = self.merged(self.guarded_round())
@@ -224,16 +235,36 @@ class _Roll:
                 continue
             if isinstance(end, Dead):
                 continue
-            try:
-                spec = spec_of(value, end)
-            except ChangesType as change:
-                change.args = (*change.args, key)
-                raise
-            if known is not None and known != spec and known == ("number", float):
-                spec = known
+            spec = self.spec(key, value, end)
+            if known is not None and known != spec:
+                if known == ("number", float):
+                    spec = known
+                elif key[0] == "local" and known[0] in ("const", "choice"):
+                    spec = self.unsettled(key[1], value, end)
             news |= known != spec
             self.carried[key] = spec
         return news
+
+    def spec(self, key: Any, value: Any, end: Any) -> Spec:
+        """The type of something carried; local names may be without one."""
+        known = self.carried.get(key)
+        if known is not None and known[0] == "unsettled":
+            return known
+        if key[0] == "local" and is_opaque(end):
+            return self.unsettled(key[1], value, end)
+        try:
+            return spec_of(value, end)
+        except ChangesType as change:
+            if key[0] == "local" and self.is_peeled:
+                return self.unsettled(key[1], value, end)
+            change.args = (*change.args, key)
+            raise
+
+    def unsettled(self, name: str, value: Any, end: Any) -> Spec:
+        """A name that no later round and nothing after the loop may read."""
+        change = ChangesType(value, end)
+        change.args = (*change.args, ("local", name))
+        return "unsettled", lambda: _unsettled(self.interp, change)
 
     def close(self, trip: _Trip, ends: dict[Any, Any]) -> Outcome:
         """Emits the While and gives everything carried its value after it."""
@@ -253,7 +284,8 @@ class _Roll:
             value = build(spec, outs)
             before = entries[key]
             own = key[1] == self.value
-            if is_absent(before) and isinstance(self.entry, Tensor) and not own:
+            settled = spec[0] != "unsettled"
+            if settled and is_absent(before) and isinstance(self.entry, Tensor) and not own:
                 value = Choice(self.entry, value, before)
             self.put(key, value)
         return self.leave(trip.statuses)
@@ -281,7 +313,7 @@ def roll(
     round than before it, that round is staged on its own first."""
     names = dict(frame.locals)
     try:
-        return _Roll(interp, frame, rounds, entry).run()
+        return _Roll(interp, frame, rounds, entry, is_peeled).run()
     except ChangesType as change:
         frame.locals = names
         if is_peeled:

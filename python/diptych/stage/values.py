@@ -42,12 +42,16 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Undef:
-    """A name without a value; reading it is the error, not having it."""
+    """A name without a value; reading it is the error, not having it. ``failure`` makes another
+    error than Python's: a loop has left a value there that is different in each round."""
 
     name: str
+    failure: Callable[[], BaseException] | None = None
 
-    def error(self) -> UnboundLocalError:
-        """What Python raises at the read."""
+    def error(self) -> BaseException:
+        """What is raised at the read."""
+        if self.failure is not None:
+            return self.failure()
         return UnboundLocalError(
             f"cannot access local variable '{self.name}' where it is not associated with a value"
         )
