@@ -10,7 +10,7 @@ import diptych as ms
 from diptych import nn, train
 
 MODULES = ["diptych.common.initializer"]
-MODULES += [f"diptych.ops.{name}" for name in ("loss", "neural", "vmap")]
+MODULES += [f"diptych.ops.{name}" for name in ("detect", "loss", "neural", "vmap")]
 MODULES += [
     m.name
     for part in (nn, train)

@@ -9,9 +9,11 @@ globals().update({_name: _op for _name, _op in _table.items() if not _op.hidden}
 
 from ..common.dtype import *  # noqa: E402, F403
 from .algebra import *  # noqa: E402, F403
+from .apply import *  # noqa: E402, F403
 from .arrange import *  # noqa: E402, F403
 from .attention import *  # noqa: E402, F403
 from .composite import *  # noqa: E402, F403
+from .detect import *  # noqa: E402, F403
 from .function import *  # noqa: E402, F403
 from .layers import *  # noqa: E402, F403
 from .loss import *  # noqa: E402, F403

@@ -182,9 +182,9 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _table["argmax"](input, dim, keepdim)
 
 
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Index of the smallest element along dim; None: of the flattened tensor."""
-    return _table["argmin"](input, dim, keepdim)
+def argmin(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Index of the smallest element along axis; None: of the flattened tensor."""
+    return _table["argmin"](input, axis, keepdims)
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:

@@ -150,6 +150,15 @@ def _with_index(name: str) -> Any:
     return run
 
 
+def _arg(name: str) -> Any:
+    def run(x: Tensor, axis: int = -1, output_type: Any = None) -> Tensor:
+        kind = _core.int32 if output_type is None else output_type
+        return op_table[name](x, axis, False).astype(kind)
+
+    run.__name__ = name
+    return run
+
+
 def _split(x: Tensor, axis: int = 0, output_num: int = 1) -> tuple[Tensor, ...]:
     n = x.shape[axis]
     if output_num <= 0 or n % output_num:
@@ -305,6 +314,8 @@ _wrap("DType", lambda x: x.dtype)
 _wrap("Split", _split, "axis", "output_num")
 _wrap("OneHot", _one_hot, "axis")
 _wrap("Fill", _fill)
+_wrap("Argmax", _arg("argmax"), "axis", "output_type")
+_wrap("Argmin", _arg("argmin"), "axis", "output_type")
 _wrap("ArgMaxWithValue", _with_index("max_with_index"), "axis", "keep_dims")
 _wrap("ArgMinWithValue", _with_index("min_with_index"), "axis", "keep_dims")
 _wrap("BatchMatMul", op_table["matmul"], "transpose_a", "transpose_b")
