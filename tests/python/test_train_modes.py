@@ -5,6 +5,7 @@ import pytest
 
 import diptych as ms
 from diptych import nn, ops
+from diptych.train.callback.progress import loss_of
 
 X = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
 Y = np.random.default_rng(1).standard_normal((12, 3)).astype(np.float32)
@@ -54,6 +55,12 @@ class Clipped(nn.TrainOneStepCell):
         return loss
 
 
+def scaled(network, optimizer):
+    """With a loss scale that grows every second step."""
+    update = nn.DynamicLossScaleUpdateCell(1024.0, 2, 2)
+    return nn.TrainOneStepWithLossScaleCell(network, optimizer, update)
+
+
 def train(rule, step_type, mode):
     before = ms.get_context("mode")
     ms.set_context(mode=mode)
@@ -64,7 +71,7 @@ def train(rule, step_type, mode):
         step = step_type(nn.WithLossCell(net, nn.MSELoss()), optimizer)
         losses = []
         look = ms.train.LambdaCallback(
-            on_train_step_end=lambda c: losses.append(c.original_args().net_outputs.item()))
+            on_train_step_end=lambda c: losses.append(loss_of(c.original_args().net_outputs)))
         ms.Model(step).train(2, [(X, Y), (X[:5], Y[:5])], callbacks=look)
         return losses, {p.name: p.asnumpy() for p in step.get_parameters()}
     finally:
@@ -72,7 +79,7 @@ def train(rule, step_type, mode):
 
 
 @pytest.mark.parametrize(("name", "step_type"), [
-    *((name, nn.TrainOneStepCell) for name in RULES), ("adam", Clipped)])
+    *((name, nn.TrainOneStepCell) for name in RULES), ("adam", Clipped), ("adam", scaled)])
 def test_a_step_is_the_same_in_both_modes(name, step_type):
     losses, weights = train(RULES[name], step_type, ms.PYNATIVE_MODE)
     same_losses, same_weights = train(RULES[name], step_type, ms.GRAPH_MODE)
