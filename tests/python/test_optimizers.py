@@ -51,6 +51,9 @@ CASES = {
     "adam-all": (lambda p: nn.Adam(p, 0.1, 0.8, 0.9, 1e-4, False, True, 0.1, 2.0),
                  lambda: formula(update.adam, [0, 0], lambda t: (0.1, t, 0.8, 0.9, 1e-4, 0.1, 0.5),
                                  use_nesterov=True)),
+    "adam-lazy": (lambda p: nn.Adam(p, use_lazy=True),
+                  lambda: formula(update.adam, [0, 0],
+                                  lambda t: (1e-3, t, 0.9, 0.999, 1e-8, 0, 1))),
     "amsgrad": (lambda p: nn.Adam(p, 0.1, use_amsgrad=True),
                 lambda: formula(update.adam_amsgrad, [0, 0, 0],
                                 lambda t: (0.1, t, 0.9, 0.999, 1e-8, 0, 1))),
@@ -360,6 +363,7 @@ def test_bad_settings_are_named():
         (TypeError, lambda: nn.SGD(p)(ms.Tensor([1.0])), "must be a tuple"),
         (ValueError, lambda: nn.Adam(p, beta2=1.0), r"'beta2' must be in \[0.0, 1.0\)"),
         (ValueError, lambda: nn.Adam(None), "'params' is None"),
+        (ValueError, lambda: nn.Adam(p, use_lazy=True, use_offload=True), "exclude each other"),
         (TypeError, lambda: nn.inverse_decay_lr(0.1, 0.9, 8, 2, 3, 1), "'is_stair'"),
         (TypeError, lambda: nn.polynomial_decay_lr(0.1, 0.1, 8, 2, 3, 0.5, 1), "'update_decay_e"),
     ]:

@@ -41,6 +41,8 @@ class Adam(AdamBase):
 
     param - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps). ``use_nesterov``: with
     beta1 * m + (1 - beta1) * g for m; ``use_amsgrad``: with the largest v so far for v.
+    ``use_lazy`` is about sparse gradients and ``use_offload`` about where a step runs: gradients
+    here are dense and steps run on the CPU, so that both are Adam itself.
 
     >>> import diptych as ms
     >>> w = ms.Parameter(ms.Tensor([1.0]), name="w")
@@ -63,9 +65,13 @@ class Adam(AdamBase):
         weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_amsgrad: bool = False,
+        use_lazy: bool = False,
+        use_offload: bool = False,
     ) -> None:
         if use_amsgrad and use_nesterov:
             raise ValueError("For 'Adam', use_amsgrad and use_nesterov exclude each other")
+        if use_lazy + use_offload + use_amsgrad > 1:
+            raise ValueError("For 'Adam', use_lazy, use_offload and use_amsgrad exclude each other")
         refuse_locking("Adam", use_locking)
         self._op = "adam_amsgrad" if use_amsgrad else "adam"
         self._states = (*_MOMENTS, State("vhat", "vhat")) if use_amsgrad else _MOMENTS
