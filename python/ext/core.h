@@ -52,6 +52,7 @@ extern CoreState core;
 
 /* ---- error.c */
 
+PyObject *exception_class(Status status); /* borrowed */
 /* Raises the exception of `status`; a Python exception that is already set stays. Returns NULL. */
 PyObject *raise_status(Status status);
 /* The status of a failed callback into Python: keeps the exception, fills the error record. */
@@ -128,6 +129,9 @@ bool attr_has_default(const AttrSpec *spec);
 bool op_types_init(PyObject *module);
 
 /* ---- graph.c */
+
+/* raise_status for a run that has failed: names the user's line. */
+PyObject *raise_run_status(Status status);
 
 /* False with TypeError for a tensor of a graph being captured: it has no values yet. */
 bool tensor_has_values(const TensorObject *self, const char *what);

@@ -3,7 +3,7 @@
 
 #include "core.h"
 
-static PyObject *exception_class(Status status) {
+PyObject *exception_class(Status status) {
     PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
     PyObject *found = PyDict_GetItemString(builtins, status_exception(status));
     return found ? found : PyExc_RuntimeError;

@@ -21,6 +21,19 @@ bool tensor_has_values(const TensorObject *self, const char *what) {
     return status == OK || raise_status(status);
 }
 
+PyObject *raise_run_status(Status status) {
+    const Line *at = run_failed_at();
+    if (PyErr_Occurred() || !at) return raise_status(status);
+    PyObject *f = callback("run_error");
+    PyObject *text = f ? PyObject_CallFunction(f, "ssiiis", error_message(), at->file, at->line,
+                                               at->column, at->end_column, at->function)
+                       : NULL;
+    if (!text) return NULL;
+    PyErr_SetObject(exception_class(status), text);
+    Py_DECREF(text);
+    return NULL;
+}
+
 static Capture *capture_of(PyObject *self) {
     Capture *c = GRAPH(self)->capture;
     if (!c) PyErr_SetString(PyExc_RuntimeError, "Graph: the graph is finished");
@@ -437,7 +450,7 @@ static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *keywords) {
     PyMem_Free(in);
     if (status == OK) return tuple_of(out, p->noutputs);
     PyMem_Free(out);
-    return raise_status(status);
+    return raise_run_status(status);
 }
 
 static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
@@ -486,7 +499,7 @@ static PyObject *graph_record(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "record: one value a parameter is needed");
     else if (out)
         status = program_record(p, (int)n, in, values, out);
-    if (status != OK) raise_status(status);
+    if (status != OK) raise_run_status(status);
     if (out && status == OK && nkept == p->nparams) {
         made = tuple_of(out, p->noutputs);
         out = NULL;

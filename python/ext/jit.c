@@ -158,7 +158,7 @@ static PyObject *run_plain(Memo *m, Program *p, PyObject *const *args, PyObject 
     for (int i = 0, k = 0; i < m->ninputs; i++)
         in[i] = TENSOR(m->inputs[i] < 0 ? held[k++] : args[m->inputs[i]])->t;
     Status status = program_run(p, m->ninputs, in, out);
-    if (status != OK) return raise_status(status);
+    if (status != OK) return raise_run_status(status);
     for (uint32_t i = 1; i < p->noutputs; i++) tensor_unref(out[i]);
     return tensor_wrap(out[0]);
 }

@@ -84,7 +84,10 @@ dip_Status dip_graph_run(dip_Graph *g, int nin, dip_Tensor *const *in, int nout,
     if (nout != (int)g->program->noutputs || (nout && !out))
         return FAIL(VALUE, "graph_run: room for %d results, the function has %u", nout,
                     g->program->noutputs);
-    return program_run(g->program, nin, in, out);
+    Status status = program_run(g->program, nin, in, out);
+    const Line *line = run_failed_at();
+    if (status != OK && line) error_prefix("%s:%d: ", line->file, line->line);
+    return status;
 }
 
 dip_Status dip_graph_info(dip_Graph *g, dip_GraphInfo *out) {

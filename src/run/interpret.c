@@ -171,7 +171,7 @@ static Status run_body(Run *r) {
         Status status = run_node(r, n);
         if (status != OK) {
             const Line *line = &g->lines[n->line];
-            if (n->line) error_prefix("%s:%d: ", line->file, line->line);
+            run_note_failure(line);
             return status;
         }
         at = n->after;

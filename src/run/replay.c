@@ -148,7 +148,7 @@ static Status run_steps(Replay *r) {
             status = run_other(r, s);
         if (DIP_UNLIKELY(status != OK)) {
             const Line *line = &r->plan->program->graph->lines[node_of(r, s)->line];
-            if (line->line) error_prefix("%s:%d: ", line->file, line->line);
+            run_note_failure(line);
             return status;
         }
     }

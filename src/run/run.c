@@ -5,6 +5,11 @@
 
 #include "base/parallel.h"
 
+static _Thread_local const Line *failed_at;
+
+const Line *run_failed_at(void) { return failed_at; }
+void run_note_failure(const Line *line) { failed_at = line->line ? line : NULL; }
+
 static void free_plan(void *plan) { plan_free(plan); }
 
 const Plan *program_plan(Program *p) {
@@ -70,6 +75,7 @@ static Status run(Program *p, int nin, Tensor *const *in, Tensor **out, bool pla
     Tensor **inputs = malloc((p->graph->ninputs + 1) * sizeof *inputs);
     if (!inputs) abort(); /* bookkeeping: the pool_small policy */
     bool was = tape_set(false);
+    failed_at = NULL;
     Status status = gather(p, nin, in, inputs);
     if (status == OK) {
         Plan *plan =
@@ -109,6 +115,7 @@ Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *val
         return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
     Tensor **inputs = malloc((p->graph->ninputs + 1) * sizeof *inputs);
     if (!inputs) abort(); /* bookkeeping: the pool_small policy */
+    failed_at = NULL;
     Status status = gather(p, nin, in, inputs);
     for (uint32_t i = 0; i < p->graph->ninputs; i++)
         if (p->sources[i] >= 0 && p->sources[i] % 2 == 0) inputs[i] = values[p->sources[i] / 2];

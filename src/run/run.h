@@ -19,6 +19,10 @@ bool program_fits(const Program *p);
 /* One run through the eager tape: results depend on in[] and on values[nparams], which stand for
  * the parameters' values. Nothing is written, nothing is called late. */
 Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *values, Tensor **out);
+/* Where in the user's source the node stands that made the last run on this thread fail; NULL: not
+ * known. Valid while the program lives. */
+const Line *run_failed_at(void);
+void run_note_failure(const Line *line); /* for the executors */
 /* Inputs that are not parameters. */
 int program_inputs(const Program *p);
 /* The plan, borrowed; NULL: the graph has none. */

@@ -83,4 +83,16 @@ def op_signature(op: Any) -> Any:
         )
 
 
-CALLBACKS = {"op_doc": op_doc, "op_parameters": op_parameters, "op_signature": op_signature}
+def _run_error(*place: Any) -> str:
+    """Staging is imported when it is needed first."""
+    from ..stage.errors import run_error
+
+    return run_error(*place)
+
+
+CALLBACKS = {
+    "run_error": _run_error,
+    "op_doc": op_doc,
+    "op_parameters": op_parameters,
+    "op_signature": op_signature,
+}

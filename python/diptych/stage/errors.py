@@ -124,6 +124,14 @@ def message(
     return "\n".join(line for line in lines if line)
 
 
+def run_error(
+    text: str, filename: str, line: int, column: int, end_column: int, function: str
+) -> str:
+    """The text of an error of a compiled function's run; called from C with the node's position."""
+    position = Position(filename, line, column, end_column, function)
+    return message(f"Graph execution error: {text}", "DP501", [position])
+
+
 def describe(value: Any) -> str:
     """A short name of a value for messages."""
     shape = getattr(value, "shape", None)
