@@ -589,6 +589,29 @@ static PyObject *symbol(PyObject *module, PyObject *o) {
     return PyLong_FromUnsignedLong(IS_TENSOR(o) ? TENSOR(o)->t->symbol : 0);
 }
 
+/* call_later(function, tensors): in a running capture the call becomes a node, made after a run has
+ * succeeded; otherwise it is made now. */
+static PyObject *call_later(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 2) return PyErr_SetString(PyExc_TypeError, "call_later(function, tensors)"), NULL;
+    if (!capture_is_on()) {
+        PyObject *tuple = PySequence_Tuple(args[1]);
+        PyObject *result = tuple ? PyObject_Call(args[0], tuple, NULL) : NULL;
+        Py_XDECREF(tuple);
+        return result;
+    }
+    Py_ssize_t nin;
+    Tensor **in = tensors_of(args[1], &nin);
+    HostCall *h = in ? calloc(1, sizeof *h) : NULL;
+    if (!h) return PyMem_Free(in), PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    h->function = Py_NewRef(args[0]);
+    Host host = {.is_late = true, .name = "python", .call = host_call, .release = host_release};
+    host.ctx = h;
+    Status status = capture_host(capture_now, host, (int)nin, in, 0, NULL, NULL);
+    PyMem_Free(in);
+    return done(status);
+}
+
 static PyObject *is_capturing(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyBool_FromLong(capture_is_on());
@@ -596,6 +619,8 @@ static PyObject *is_capturing(PyObject *module, PyObject *none) {
 
 static PyMethodDef functions[] = {
     {"is_capturing", is_capturing, METH_NOARGS, "Whether calls of this thread become nodes."},
+    {"call_later", CFUNC(call_later), METH_FASTCALL,
+     "call_later(function, tensors): calls now, or, while a graph is captured, after each run."},
     {"symbol", symbol, METH_O, "Number of the tensor's value in its graph; 0: it is concrete."},
     {"is_symbolic", is_symbolic, METH_O, "Whether this is a tensor of a graph being captured."},
     {0},

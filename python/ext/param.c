@@ -112,6 +112,13 @@ static PyObject *parameter_value(PyObject *self, PyObject *none) {
 static PyObject *parameter_assign(PyObject *self, PyObject *value) {
     if (!is_ready(self)) return NULL;
     Tensor *t = cast_take(tensor_from_object(value, DT_NONE), TENSOR(self)->t->type.dtype);
+    if (t && capture_is_on()) { /* a value of its own: what follows it follows the write */
+        Tensor *made;
+        Status status = dispatch1(OP_contiguous, NULL, t, &made);
+        tensor_unref(t);
+        if (status != OK) return raise_status(status);
+        t = made;
+    }
     return t && tensor_repoint(TENSOR(self), t) ? Py_NewRef(self) : NULL;
 }
 

@@ -553,3 +553,28 @@ def test_a_hundred_thousand_turns() -> None:
         )
         g.outputs(list(outs))
     assert run(g, [Tensor(5.0, ms.float32)])[0].item() == 100_005
+
+
+def test_prints_come_at_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with Capture() as g:
+        x = ops.Print()(g.input(ms.float32, (2,)), "seen")
+        g.outputs([x * 2])
+    assert capsys.readouterr().out == ""
+    run(g, [vector(1, 2)])
+    run(g, [vector(3, 4)])
+    assert capsys.readouterr().out == "[1. 2.]\nseen\n[3. 4.]\nseen\n"
+
+
+def test_a_dependence_against_the_order_of_the_program_is_refused() -> None:
+    p = Parameter(vector(1, 2), name="p")
+    with Capture() as g:
+        x = g.input(ms.float32, (2,))
+        before = p * 2
+        written = ops.assign(p, x)
+        after = p * 2
+        ms.control_depend(written, after)
+        with pytest.raises(ValueError, match="control_depend"):
+            ms.control_depend(written, before)
+        g.outputs([before, after])
+    assert [t.tolist() for t in run(g, [vector(5, 6)])] == [[2, 4], [10, 12]]
+    ms.control_depend(p, p)  # nothing in eager mode

@@ -111,6 +111,7 @@ from .function import clamp as clamp
 from .function import clip as clip
 from .function import clip_by_value as clip_by_value
 from .function import concat as concat
+from .function import control_depend as control_depend
 from .function import depend as depend
 from .function import div as div
 from .function import gelu as gelu

@@ -19,6 +19,7 @@ __all__ = [
     "clip_by_value",
     "concat",
     "cat",
+    "control_depend",
     "depend",
     "div",
     "gelu",
@@ -97,11 +98,33 @@ def depend(value: Any, expr: Any) -> Any:
     return value
 
 
+def control_depend(src: Any, dst: Any) -> None:
+    """States that ``dst`` comes after ``src``. Calls run in program order in both modes, so there
+    is nothing to do but to check it: the code must have computed ``src`` first.
+
+    Raises:
+        ValueError: ``dst`` was computed before ``src``.
+    """
+    first, second = _core.symbol(src), _core.symbol(dst)
+    if first and second and second < first:
+        raise ValueError(
+            "control_depend: 'dst' was computed before 'src' and cannot wait for it; "
+            "write the call that gives 'dst' after the one that gives 'src'"
+        )
+
+
 def print_(*inputs: Any) -> Any:
-    """Prints the inputs, each on a line; returns the first tensor among them."""
-    for item in inputs:
-        print(item)
-    return next((item for item in inputs if isinstance(item, Tensor)), None)
+    """Prints the inputs, each on a line; returns the first tensor among them. In a compiled
+    function it prints at each call of that function."""
+    tensors = [item for item in inputs if isinstance(item, Tensor)]
+
+    def show(*values: Tensor) -> None:
+        rest = iter(values)
+        for item in inputs:
+            print(next(rest) if isinstance(item, Tensor) else item)
+
+    _core.call_later(show, tensors)
+    return tensors[0] if tensors else None
 
 
 class Print:
@@ -192,8 +215,9 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
     return _table["softmax"](input if dtype is None else _table["cast"](input, dtype), axis)
 
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
-         dtype: Any = None) -> Tensor:
+def norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """Norm of vectors or matrices.
 
     ord None: the root of the sum of squares over dim (None: all). A number: the ord-norm of vectors
