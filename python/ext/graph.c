@@ -453,6 +453,23 @@ static PyObject *graph_run(PyObject *self, PyObject *args, PyObject *keywords) {
     return raise_run_status(status);
 }
 
+/* plan_calls(): what the steps of the plan run, in order; None without a plan. */
+static PyObject *graph_plan_calls(PyObject *self, PyObject *none) {
+    (void)none;
+    Program *program = GRAPH(self)->program;
+    const Plan *p = program ? program_plan(program) : NULL;
+    if (!p) Py_RETURN_NONE;
+    PyObject *list = PyList_New(0);
+    for (int32_t i = 0; list && i < p->nsteps; i++) {
+        const Op *op = p->steps[i].args.op;
+        if (!op || p->steps[i].kind == STEP_CHECK) continue;
+        PyObject *name = PyUnicode_FromString(op->name);
+        if (!name || PyList_Append(list, name) < 0) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
 static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
     (void)none;
     Program *program = GRAPH(self)->program;
@@ -558,6 +575,8 @@ static PyMethodDef graph_methods[] = {
     {"outputs", graph_outputs, METH_O, "Ends the capture with these results."},
     {"run", CFUNC(graph_run), METH_VARARGS | METH_KEYWORDS,
      "run(inputs, plan=True) -> tuple of Tensors; plan=False: node by node"},
+    {"plan_calls", graph_plan_calls, METH_NOARGS,
+     "Names of the ops that the plan's steps run, in order; None without a plan."},
     {"memory_plan", graph_memory_plan, METH_NOARGS,
      "{'arena', 'results', 'floor', 'buffers', 'steps'}: bytes and counts, None without a plan"},
     {"fits", graph_fits, METH_NOARGS,
