@@ -103,6 +103,7 @@ Ref b_keep_dims(Builder *b, Ref r, const TensorType *x, const IntList *axis, boo
     if (keep_dims || b->status != OK) return r;
     int64_t dims[MAX_RANK];
     for (int i = 0; i < x->rank; i++) dims[i] = axis->n <= 0 ? 1 : x->dims[i];
-    for (int i = 0; i < axis->n; i++) dims[axis->v[i] + (axis->v[i] < 0 ? x->rank : 0)] = 1;
+    for (int i = 0; i < axis->n && x->rank; i++)
+        dims[axis->v[i] + (axis->v[i] < 0 ? x->rank : 0)] = 1;
     return b_reshape(b, r, x->rank, dims);
 }

@@ -40,7 +40,8 @@ static Ref joined(GradCtx *c, Ref x, bool back) {
     bool reduced[MAX_RANK] = {0};
     int64_t order[MAX_RANK], inverse[MAX_RANK] = {0}, dims[MAX_RANK], kept_dims[MAX_RANK];
     int rank = 0, n = 0;
-    for (int i = 0; i < axes->n; i++) reduced[axes->v[i] + (axes->v[i] < 0 ? t->rank : 0)] = true;
+    for (int i = 0; i < axes->n && t->rank; i++)
+        reduced[axes->v[i] + (axes->v[i] < 0 ? t->rank : 0)] = true;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < t->rank; i++)
             if ((reduced[i] || axes->n <= 0) == pass) order[rank++] = i;

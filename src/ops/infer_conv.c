@@ -104,6 +104,12 @@ static Status read_window(const char *op, const ConvAttrs *a, Window *w) {
     return window_padding(op, a->padding, w->nd, w->begin, w->end);
 }
 
+/* Channels of all groups; 0, which check_channels refuses, when there can be no such groups. */
+static int64_t all_channels(int64_t of_one, int64_t groups) {
+    int64_t n;
+    return groups > 0 && !__builtin_mul_overflow(of_one, groups, &n) ? n : 0;
+}
+
 static Status check_channels(const char *op, const ConvShape *s, int64_t weight_out,
                              int64_t weight_in) {
     if (s->groups < 1 || s->ci < 1 || s->co < 1 || s->ci % s->groups || s->co % s->groups)
@@ -160,7 +166,7 @@ static Status shape_input_grad(const OpCall *c, const ConvAttrs *a, ConvShape *s
     const TensorType *g = c->in[0], *w = c->in[1];
     TRY(start(c, g, w, a, s));
     s->co = g->dims[1];
-    s->ci = w->dims[1] * (a->groups > 0 ? a->groups : 1);
+    s->ci = all_channels(w->dims[1], a->groups);
     TRY(check_channels(c->op->name, s, w->dims[0], w->dims[1]));
     TRY(window_list(c->op->name, "input_size", a->extra, s->w.nd, 0, 1, s->w.in));
     window_sizes(w, s->w.kernel);
@@ -286,7 +292,7 @@ static Status transposed_size(const OpCall *c, ConvShape *s) {
     int64_t extra[MAX_SPATIAL];
     TRY(start(c, x, w, &a, s));
     s->co = x->dims[1]; /* of the convolution that this transposes */
-    s->ci = w->dims[1] * (a.groups > 0 ? a.groups : 1);
+    s->ci = all_channels(w->dims[1], a.groups);
     TRY(check_channels(op, s, w->dims[0], w->dims[1]));
     TRY(window_list(op, "output_padding", a.extra, s->w.nd, 0, 0, extra));
     window_sizes(w, s->w.kernel);

@@ -48,6 +48,8 @@ def test_places_in_a_view(wide):
 def test_too_large_is_an_error(wide):
     with pytest.raises(ValueError, match="2\\^62"):
         ops.broadcast_to(wide, (2**31, 2, COUNT))
+    with pytest.raises(ValueError, match="groups is 4611686018427387904"):
+        ops.conv2d(ops.ones((1, 2, 3, 3)), ops.ones((2, 2, 1, 1)), groups=2**62)
 
 
 def test_indexing(zeros):
