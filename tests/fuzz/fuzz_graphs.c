@@ -345,6 +345,8 @@ typedef Status (*RunFn)(Program *p, int nin, Tensor *const *in, Tensor **out);
 static Status run(RunFn how, Graph *g, Tensor *const *in, Tensor **out, RandomState *end) {
     Program *p = calloc(1, sizeof *p);
     *p = (Program){.refs = 1, .graph = graph_ref(g), .noutputs = g->regions[BODY].nresults};
+    p->sources = calloc(g->ninputs + 1, sizeof *p->sources);
+    for (uint32_t i = 0; i < g->ninputs; i++) p->sources[i] = SOURCE_CALLER;
     random_seed(7);
     Status status = how(p, (int)g->ninputs, in, out);
     *end = random_state();
