@@ -1,8 +1,8 @@
 """Random functions with control flow: staged and eager results are equal.
 
 Each seed draws a program over two numbers: branches, loops with break, continue and return, lists,
-tuples, in-place operators, inner functions, exceptions. ``python test_stage_fuzz.py FIRST N FOLDER`` runs
-more of them and prints those that differ.
+tuples, in-place operators, inner functions, exceptions. Started as a program with the arguments
+FIRST N FOLDER this file runs more of them and prints those that differ.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import os
@@ -36,7 +37,7 @@ _PURE = frozenset(
     "copy count get index items keys values union difference intersection isdisjoint issubset "
     "issuperset symmetric_difference".split()
 )
-_MUTABLE = (list, dict, set, bytearray)
+_MUTABLE = (list, dict, set, bytearray, collections.deque)
 
 _RULED = (type, types.BuiltinFunctionType, types.WrapperDescriptorType)
 _ASSIGNING = ("assign", "assign_add", "assign_sub")

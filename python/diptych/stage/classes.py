@@ -1,6 +1,7 @@
 """Classes defined inside a staged function."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import types
@@ -33,6 +34,9 @@ def make_class(interp: Interpreter, node: ast.ClassDef, frame: Frame) -> Any:
     names = dict(inner.locals)
     names["__module__"] = frame.globals.get("__name__", "")
     names["__qualname__"] = body.co_qualname
+    annotations = _annotations(interp, node, inner)
+    if annotations:
+        names["__annotations__"] = annotations
     own_class = inner.cells.get("__class__")
     if own_class is not None:
         names["__classcell__"] = own_class
@@ -40,3 +44,15 @@ def make_class(interp: Interpreter, node: ast.ClassDef, frame: Frame) -> Any:
     for decorator in reversed(decorators):
         made = interp.call(decorator, (made,), {})
     return made
+
+
+def _annotations(interp: Interpreter, node: ast.ClassDef, frame: Frame) -> dict[str, Any]:
+    """What stands behind the colons of the class's fields, as dataclasses want it."""
+    as_text = frame.code.co_flags & __future__.annotations.compiler_flag
+    return {
+        field.target.id: ast.unparse(field.annotation)
+        if as_text
+        else interp.evaluate(field.annotation, frame)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }

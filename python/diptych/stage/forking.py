@@ -43,6 +43,8 @@ class Forking:
     observer: Observer
     frames: list[Frame]
     facts: dict[int, bool]  # by value_id
+    derived: dict[int, Any]  # conditions made of others: the choice of bools behind them
+    conditions: list[Tensor]  # kept alive: facts are by id
     error: Callable[..., GraphError]
     note_position: Callable[[BaseException], None]
 
@@ -51,16 +53,35 @@ class Forking:
     @contextmanager
     def knowing(self, cond: Tensor, truth: bool) -> Iterator[None]:
         """Inside, ``cond`` is known."""
-        key = value_id(cond)
-        before = self.facts.get(key)
-        self.facts[key] = truth
+        facts = {value_id(cond): truth}
+        facts.update(self._implied(self.derived.get(value_id(cond)), truth) or {})
+        before = {key: self.facts.get(key) for key in facts}
+        self.facts.update(facts)
         try:
             yield
         finally:
-            if before is None:
-                del self.facts[key]
-            else:
-                self.facts[key] = before
+            for key, old in before.items():
+                if old is None:
+                    del self.facts[key]
+                else:
+                    self.facts[key] = old
+
+    def _implied(self, tree: Any, truth: bool) -> dict[int, bool] | None:
+        """What follows for the conditions of a choice of bools from its truth; None: it cannot have
+        that truth."""
+        if isinstance(tree, bool):
+            return {} if tree is truth else None
+        if not isinstance(tree, Choice):
+            return {}
+        key = value_id(tree.cond)
+        then, orelse = (
+            None if self.facts.get(key, known) is not known else self._implied(side, truth)
+            for known, side in ((True, tree.then), (False, tree.orelse))
+        )
+        if then is None or orelse is None:
+            rest = orelse if then is None else then
+            return None if rest is None else {key: then is not None, **rest}
+        return {k: v for k, v in then.items() if orelse.get(k) is v}
 
     def resolve(self, value: Any) -> Any:
         """The value, or the side of a choice whose condition is known here."""
@@ -433,6 +454,14 @@ class Forking:
         if isinstance(status, Scalar):
             return Scalar(status.tensor == number, bool)
         return status == number
+
+    def decided(self, value: Any) -> bool | Tensor:
+        """A choice of bools as a condition; knowing it will tell about the conditions behind it."""
+        cond = self.condition_of(value)
+        if isinstance(cond, Tensor) and isinstance(value, Choice):
+            self.derived.setdefault(value_id(cond), value)
+            self.conditions.append(cond)
+        return cond
 
     def condition_of(self, value: Any) -> bool | Tensor:
         """A bool, a Scalar or a choice of such as a condition."""

@@ -45,9 +45,10 @@ class Interpreter(Forking):
         self.observer = Observer(builder, states)
         self.frames: list[Frame] = []
         self.facts: dict[int, bool] = {}
+        self.derived: dict[int, Any] = {}
         self.max_depth = max_depth
         self.made_cells: dict[int, types.CellType] = {}
-        self._conditions: list[Tensor] = []  # facts are kept by id: nothing may take the id over
+        self.conditions: list[Tensor] = []  # facts are kept by id: nothing may take the id over
 
     # ---- errors and positions
 
@@ -80,7 +81,7 @@ class Interpreter(Forking):
         """What ``if value`` means: a bool, or a 0-d bool tensor known at run time."""
         value = self.resolve(value)
         if isinstance(value, Choice):
-            return self.condition_of(self.lift(self.as_bool, value))
+            return self.decided(self.lift(self.as_bool, value))
         if isinstance(value, Undef):
             raise value.error()
         if isinstance(value, Scalar):
@@ -97,7 +98,7 @@ class Interpreter(Forking):
             )
         cond = value.reshape(()) if value.ndim else value
         cond = cond if cond.dtype is _core.dtype("bool") else cond != 0
-        self._conditions.append(cond)
+        self.conditions.append(cond)
         return self.facts.get(value_id(cond), cond)
 
     def _static_truth(self, value: Any) -> bool | Tensor:

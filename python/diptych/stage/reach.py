@@ -39,7 +39,7 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     if isinstance(value, Choice):
-        return [value.then, value.orelse]
+        return [value.cond, value.then, value.orelse]
     if isinstance(value, types.CellType):
         try:
             return [value.cell_contents]

@@ -110,7 +110,10 @@ def _get_attr(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
 
 
 def _get_contents(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
-    return type(owner)(owner) if type(owner) in _CONTAINERS else owner.copy()
+    for kind in (list, dict, set, bytearray):
+        if isinstance(owner, kind):
+            return kind(owner)
+    return list(owner) if isinstance(owner, deque) else owner.copy()
 
 
 def _get_tensor(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:

@@ -73,7 +73,12 @@ def _augmented(interp: Interpreter, node: ast.AugAssign, frame: Frame) -> None:
 
     value = interp.evaluate(node.value, frame)
     interp.mark_line(node, frame)
-    write(in_place(interp, IN_PLACE[type(node.op)], old, value))
+    fn = IN_PLACE[type(node.op)]
+    if isinstance(target, ast.Subscript) and isinstance(old, Tensor):
+        fn = _WITHOUT_PLACE[fn]  # a part of a tensor is a value of its own
+        write(binary(interp, fn, old, value))
+    else:
+        write(in_place(interp, fn, old, value))
 
 
 def in_place(interp: Interpreter, fn: Callable, old: Any, value: Any) -> Any:
