@@ -155,6 +155,15 @@ def _apply(key: str, value: Any) -> Any:
     return value
 
 
+def _check_fixed(settings: dict[str, Any]) -> None:
+    for key in ("mempool_block_size",):
+        if key in settings and settings[key] != _values[key] and compile.has_compiled():
+            raise RuntimeError(
+                f"SetContext before running the cell in GRAPH_MODE: '{key}' is {_values[key]!r} "
+                "since the first compiled call; move the line before it"
+            )
+
+
 def set_context(**kwargs: Any) -> None:
     """Changes settings, all or none of them.
 
@@ -162,9 +171,8 @@ def set_context(**kwargs: Any) -> None:
     each function given to grad, value_and_grad, vjp or jvp, is compiled into one graph. jit: False
     runs everything as plain Python. runtime_num_threads: compute threads, 0 for all.
     max_device_memory: such as "8GB", a limit on tensors. max_call_depth: of calls while a function
-    is compiled. save_graphs: not 0 writes the text of each compiled graph to
-    save_graphs_path. Other keys are those of MindSpore; see
-    get_context.
+    is compiled. save_graphs: 1 writes the text of each compiled graph to save_graphs_path, 2 and 3
+    also what it was before the passes. Other keys are those of MindSpore; see get_context.
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.
@@ -173,6 +181,7 @@ def set_context(**kwargs: Any) -> None:
         if key not in _KEYS:
             raise _unknown(key)
     checked = {key: _KEYS[key][1](key, value) for key, value in kwargs.items()}
+    _check_fixed(checked)
     for key, value in checked.items():
         why = _KEYS[key][2]
         if why and value != _KEYS[key][0]:

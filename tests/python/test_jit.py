@@ -41,10 +41,10 @@ def test_one_entry_serves_calls_of_one_type() -> None:
     f = ms.jit(lambda x, y: ops.relu(x + y))
     for i in range(3):
         assert f(vector(1, -5 + i), vector(1, 1)).tolist() == [2, max(0, -4 + i)]
-    assert f.cache_info() == ms.compile.CacheInfo(hits=2, misses=1, entries=1, limit=16)
+    assert f.cache_info() == {"hits": 2, "compiles": 1, "entries": 1, "limit": 16}
     f(ms.Tensor([1.0, 2.0, 3.0]), ms.Tensor(1.0))
     f(ms.Tensor([1, 2], ms.int32), ms.Tensor([1, 2], ms.int32))
-    assert f.cache_info().entries == 3
+    assert f.cache_info()["entries"] == 3
 
 
 def test_static_arguments_count_by_type_and_value() -> None:
@@ -59,16 +59,16 @@ def test_static_arguments_count_by_type_and_value() -> None:
     f = ms.jit(lambda x, n: x * n)
     assert np.signbit(f(x, -0.0).asnumpy()).all() and not np.signbit(f(x, 0.0).asnumpy()).any()
     assert np.isnan(f(x, float("nan")).asnumpy()).all()
-    compiled = f.cache_info().misses
+    compiled = f.cache_info()["compiles"]
     f(x, float("nan"))
-    assert f.cache_info().misses == compiled
+    assert f.cache_info()["compiles"] == compiled
 
 
 def test_containers_are_opened() -> None:
     f = ms.jit(lambda items, named: sum(items[0]) + named["k"] * items[1])
     assert f([(vector(1), vector(2)), 3], {"k": vector(10)}).tolist() == [33]
     assert f([(vector(2), vector(2)), 3], {"k": vector(10)}).tolist() == [34]
-    assert f.cache_info().hits == 1
+    assert f.cache_info()["hits"] == 1
     assert f([(vector(1),), 3], {"k": vector(10)}).tolist() == [31]
 
 
@@ -97,10 +97,10 @@ def test_the_least_recently_used_entry_goes_first() -> None:
     f = ms.jit(lambda x: x + 1, cache_limit=2)
     for n in (1, 2, 1, 3):
         f(ops.ones((n,)))
-    assert f.cache_info().entries == 2
-    misses = f.cache_info().misses
+    assert f.cache_info()["entries"] == 2
+    misses = f.cache_info()["compiles"]
     f(ops.ones((1,)))
-    assert f.cache_info().misses == misses
+    assert f.cache_info()["compiles"] == misses
 
 
 def test_a_storm_warns_once_with_reasons() -> None:
@@ -133,7 +133,7 @@ def test_first_calls_of_several_threads_compile_once() -> None:
         t.start()
     for t in threads:
         t.join()
-    assert results == [[2, 4]] * 4 and g.cache_info().misses == 1
+    assert results == [[2, 4]] * 4 and g.cache_info()["compiles"] == 1
 
 
 # ---- results
@@ -209,7 +209,7 @@ def test_closures_are_seen() -> None:
     assert f(vector(1, 2)).tolist() == [4, 7]
     t = vector(0, 5)
     assert f(vector(1, 2)).tolist() == [3, 11]
-    assert f.cache_info().misses == 2  # a tensor's value is an input
+    assert f.cache_info()["compiles"] == 2  # a tensor's value is an input
     t += 1
     assert f(vector(1, 2)).tolist() == [4, 12]
 
@@ -291,7 +291,7 @@ def test_train_and_eval_keep_an_entry_each() -> None:
         for mode in (True, False):
             net.set_train(mode)
             f(x)
-    assert f.cache_info().entries == 2 and f.cache_info().misses == 2
+    assert f.cache_info()["entries"] == 2 and f.cache_info()["compiles"] == 2
 
 
 # ---- effects
@@ -393,7 +393,7 @@ def test_a_failing_training_step_changes_nothing() -> None:
         assert state() == before
         step(good, labels)
         assert state() != before
-    assert step.cache_info().misses == 1
+    assert step.cache_info()["compiles"] == 1
 
 
 def test_an_exception_while_compiling_restores_everything() -> None:
@@ -447,7 +447,7 @@ def test_random_numbers_are_those_of_eager_calls() -> None:
     expected = [f(ops.ones((4,))).tolist() for _ in range(3)]
     ms.set_seed(3)
     assert [g(ops.ones((4,))).tolist() for _ in range(3)] == expected
-    assert g.cache_info().misses == 1
+    assert g.cache_info()["compiles"] == 1
 
 
 def test_graphs_are_saved_as_text(tmp_path) -> None:
@@ -493,9 +493,9 @@ def test_switching_compiling_off() -> None:
         f(vector(1))
     finally:
         ms.set_context(jit=True)
-    assert f.cache_info().misses == 0
+    assert f.cache_info()["compiles"] == 0
     f(vector(1))
-    assert f.cache_info().misses == 1
+    assert f.cache_info()["compiles"] == 1
 
 
 def test_spellings_and_bad_options() -> None:
@@ -519,6 +519,51 @@ def test_spellings_and_bad_options() -> None:
         ms.jit(3)
     with pytest.raises(TypeError):
         ms.jit(f, unknown=1)
+
+
+def test_static_arguments_are_never_tensors() -> None:
+    @ms.jit(static_argnums=(2,), static_argnames="rate")
+    def f(x: ms.Tensor, y: ms.Tensor, flag: bool, rate: float = 1.0) -> ms.Tensor:
+        return (x + y if flag else x * y) * rate
+
+    a, b = vector(3), vector(4)
+    assert [f(a, b, True).item(), f(a, b, False).item(), f(a, b, True, 0.5).item()] == [7, 12, 3.5]
+    assert f(a, b, True, 0.25).item() == 1.75 and f(a, b, False, rate=2.0).item() == 24
+    assert f.cache_info()["compiles"] == 5
+    with pytest.raises(TypeError, match="argument 2 is static"):
+        f(a, b, a)
+    with pytest.raises(TypeError, match="argument rate is static"):
+        f(a, b, True, rate=a)
+    with pytest.raises(ValueError, match="static_argnames holds 'nope'"):
+        ms.jit(f.__wrapped__, static_argnames="nope")
+
+
+def test_the_plan_is_explained_and_constants_are_made_once() -> None:
+    f = ms.jit(lambda x: x @ ops.ones((4, 4)))
+    assert f(ops.ones((2, 4))).tolist() == [[4.0] * 4] * 2
+    plan = f.explain().split("plan")[-1]
+    assert "matmul" in plan and "ones" not in plan
+
+
+def test_a_failing_run_names_the_line() -> None:
+    @ms.jit
+    def f(x: ms.Tensor, i: ms.Tensor) -> ms.Tensor:
+        return ops.gather(x * 2, i, 0)
+
+    x, good = ops.ones((2, 3)), ms.Tensor([0, 1], ms.int32)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="Graph execution error") as e:
+            f(x, ms.Tensor([0, 9], ms.int32))
+        assert "9" in str(e.value) and "test_jit.py" in str(e.value)
+        assert "return ops.gather(x * 2, i, 0)" in str(e.value)
+        assert f(x, good).shape == (2, 3)
+
+
+def test_print_as_an_op(capsys) -> None:
+    f = ms.jit(lambda x: ops.Print()(x, "value") * 2)
+    for _ in range(2):
+        assert f(vector(3)).tolist() == [6]
+    assert capsys.readouterr().out.count("value") == 2
 
 
 def test_input_signature() -> None:
@@ -550,7 +595,7 @@ def test_branches_and_loops_on_tensors_are_part_of_the_graph() -> None:
     for start in ((1, 2), (-20, 5), (60, 60)):
         (x, turns), (ours, our_turns) = eager(vector(*start), 2), f(vector(*start), 2)
         assert ours.tolist() == x.tolist() and our_turns == turns and type(our_turns) is int
-    assert f.cache_info().misses == 1
+    assert f.cache_info()["compiles"] == 1
 
 
 def test_lists_that_grow_and_counters() -> None:
@@ -588,7 +633,7 @@ def test_a_counter_never_recompiles() -> None:
         assert f(vector(3, 7)).tolist() == eager(vector(3, 7)).tolist()
     net.n = eager.n = 10
     assert f(vector(3, 7)).tolist() == eager(vector(3, 7)).tolist()
-    assert f.cache_info().misses == 1 and (net.n, net.rate) == (eager.n, eager.rate)
+    assert f.cache_info()["compiles"] == 1 and (net.n, net.rate) == (eager.n, eager.rate)
 
 
 def test_floats_that_change_become_inputs() -> None:
@@ -602,13 +647,13 @@ def test_floats_that_change_become_inputs() -> None:
         ours, our_number = f(x, 0.1 / (i + 1), {"scale": 3.0})
         assert ours.tolist() == expected.tolist() and our_number == number
         assert type(our_number) is float
-    assert f.cache_info().misses == 2
+    assert f.cache_info()["compiles"] == 2
     for i in range(3):
         assert (
             f(x, 0.5, {"scale": 1.0 + i})[0].tolist()
             == step(x, 0.5, {"scale": 1.0 + i})[0].tolist()
         )
-    assert f.cache_info().misses == 3
+    assert f.cache_info()["compiles"] == 3
 
 
 def test_floats_needed_while_compiling_count_by_value() -> None:
@@ -637,14 +682,14 @@ def test_a_branching_function_inside_another_is_inlined() -> None:
 
     outer = ms.jit(lambda x: inner(x) + inner(x - 3))
     assert outer(vector(1)).tolist() == [0] and outer(vector(5)).tolist() == [14]
-    assert inner.cache_info().misses == 0
+    assert inner.cache_info()["compiles"] == 0
 
 
 def test_a_compiled_function_inside_another_is_inlined() -> None:
     inner = ms.jit(lambda x: x * 2)
     outer = ms.jit(lambda x: inner(x) + inner(x + 1))
     assert outer(vector(1)).tolist() == [6]
-    assert inner.cache_info().misses == 0
+    assert inner.cache_info()["compiles"] == 0
 
 
 def test_cells_and_their_graphs_are_freed() -> None:
@@ -689,7 +734,7 @@ def test_cells_keep_their_own_entries_and_copy() -> None:
 
     a, b = Scaled(), Scaled(3.0)
     assert a(vector(1, 1)).tolist() == [12, 24] and b(vector(1, 1)).tolist() == [13, 26]
-    assert a.construct.cache_info().entries == 1 and "Scaled.construct" in a.construct.explain()
+    assert a.construct.cache_info()["entries"] == 1 and "Scaled.construct" in a.construct.explain()
     c = copy.deepcopy(a)
     c.w.set_data(vector(0, 0))
     assert c(vector(1, 1)).tolist() == [10, 20] and a(vector(1, 1)).tolist() == [12, 24]

@@ -8,14 +8,14 @@ the cache and what users see of it.
 
 from __future__ import annotations
 
-from .function import CacheInfo, JitFunction, compiled_cell, compiled_gradient, jit
-from .mode import jit_disabled, set_graph_mode, set_jit
+from .function import JitFunction, compiled_cell, compiled_gradient, jit
+from .mode import has_compiled, jit_disabled, set_graph_mode, set_jit
 
 __all__ = [
-    "CacheInfo",
     "JitFunction",
     "compiled_cell",
     "compiled_gradient",
+    "has_compiled",
     "jit",
     "jit_disabled",
     "set_graph_mode",

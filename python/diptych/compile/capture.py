@@ -23,8 +23,12 @@ def capture(
 ) -> Entry:
     """The function for arguments like these; ``mode``: "ast" or "trace"."""
     gradients: list[Gradient] = []
+    name = getattr(fn, "__qualname__", type(fn).__name__)
+    level, folder = get_context("save_graphs"), get_context("save_graphs_path")
 
     def seal(graph: Any, inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
+        if level >= 2:
+            _save(graph, f"{name}_captured", folder)
         if not signature.records:
             return []
         made = Gradient(graph, inputs, outputs)
@@ -37,9 +41,8 @@ def capture(
         staged = stage(
             fn, args, kwargs, records=signature.records, seal=seal, numbers=signature.numbers
         )
-    level, folder = get_context("save_graphs"), get_context("save_graphs_path")
     if level:
-        _save(staged.graph, getattr(fn, "__qualname__", type(fn).__name__), folder)
+        _save(staged.graph, name, folder)
     return Entry(staged, gradients[0] if gradients else None)
 
 

@@ -11,7 +11,7 @@ import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
@@ -21,19 +21,10 @@ from .signature import Signature, describe, same_objects
 if TYPE_CHECKING:
     from .entry import Entry
 
-__all__ = ["CacheInfo", "JitFunction", "compiled_cell", "compiled_gradient", "jit"]
+__all__ = ["JitFunction", "compiled_cell", "compiled_gradient", "jit"]
 
 _STORM = 8  # compiles of one function within
 _STORM_SECONDS = 60.0
-
-
-class CacheInfo(NamedTuple):
-    """``hits`` and ``misses`` of calls, ``entries`` kept, at most ``limit``."""
-
-    hits: int
-    misses: int
-    entries: int
-    limit: int
 
 
 class _Table:
@@ -104,8 +95,10 @@ class JitFunction(_core.Jit):
         capture_mode: str = "ast",
         cache_limit: int = 16,
         input_signature: Sequence[Any] | None = None,
+        static: Sequence[int | str] = (),
     ) -> None:
         self._fn = fn
+        self._static = tuple(static)
         self._capture_mode = capture_mode
         self._limit = cache_limit
         self._signature = input_signature
@@ -126,7 +119,8 @@ class JitFunction(_core.Jit):
         found = compiled.get(self)
         if found is None:
             method = types.MethodType(self._fn, instance)
-            made = JitFunction(method, self._capture_mode, self._limit, self._signature)
+            options = self._capture_mode, self._limit, self._signature, self._static
+            made = JitFunction(method, *options)
             found = compiled.setdefault(self, made)
         return found
 
@@ -143,6 +137,8 @@ class JitFunction(_core.Jit):
             return self._fn(*args, **kwargs)
         if self._signature is not None:
             _check_signature(self._name, self._signature, args)
+        if self._static:
+            _check_static(self._name, self._static, args, kwargs)
         table = self._table(args)
         signature = self._sign(table, args, kwargs)
         entry = table.find(signature.key)
@@ -175,7 +171,7 @@ class JitFunction(_core.Jit):
     def _enter(self, table: _Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         """A new entry, or the one for any value of a float that turns out to change."""
         signature = self._sign(table, args, kwargs)
-        if self._capture_mode == "ast" and table.learn(signature.leaves):
+        if self._capture_mode == "ast" and not self._static and table.learn(signature.leaves):
             signature = self._sign(table, args, kwargs)
             found = table.find(signature.key)
             if found is not None:
@@ -196,6 +192,7 @@ class JitFunction(_core.Jit):
         reason = self._reason(table, signature.key)
         start = time.perf_counter()
         entry = capture(self._capture_mode, self._fn, args, kwargs, signature)
+        mode.note_compiled()
         table.add(signature.key, entry, self._limit)
         self._note(reason, time.perf_counter() - start)
         return entry
@@ -237,16 +234,19 @@ class JitFunction(_core.Jit):
 
     # ---- looking at it
 
-    def cache_info(self) -> CacheInfo:
-        """Hits, misses and entries."""
-        return CacheInfo(
-            self._hits + self._remembered, len(self._compiled), self._own.count, self._limit
-        )
+    def cache_info(self) -> dict[str, int]:
+        """``hits`` of calls, ``compiles``, ``entries`` kept, at most ``limit``."""
+        return {
+            "hits": self._hits + self._remembered,
+            "compiles": len(self._compiled),
+            "entries": self._own.count,
+            "limit": self._limit,
+        }
 
     def explain(self) -> str:
         """Why the function was compiled each time, and the entries there are."""
         info = self.cache_info()
-        lines = [f"{self._name}: {info.misses} compiled, {info.hits} calls from the cache"]
+        lines = [f"{self._name}: {info['compiles']} compiled, {info['hits']} calls from the cache"]
         lines.extend(f"  compiled: {why}" for _, why in self._compiled)
         for key, entries in self._own.entries.items():
             arguments = ", ".join(map(describe, key[0]))
@@ -317,6 +317,42 @@ def _check_signature(name: str, signature: Sequence[Any], args: tuple[Any, ...])
         raise TypeError(f"{name}: argument {i} is {got}; input_signature asks for {wanted}")
 
 
+def _static_of(fn: Callable[..., Any], numbers: Any, names: Any) -> tuple[int | str, ...]:
+    """static_argnums and static_argnames as positions and names."""
+    import inspect
+
+    numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers or ())
+    names = (names,) if isinstance(names, str) else tuple(names or ())
+    try:
+        known = list(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        return (*numbers, *names)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"jit: static_argnames holds {name!r}; the arguments are {known}")
+    for i in numbers:
+        if not isinstance(i, int) or i < 0:
+            raise ValueError(f"jit: static_argnums holds {i!r}; it must be an int of at least 0")
+    return (
+        *numbers,
+        *names,
+        *(known.index(n) for n in names),
+        *(known[i] for i in numbers if i < len(known)),
+    )
+
+
+def _check_static(
+    name: str, static: tuple[int | str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    for which in static:
+        value = kwargs.get(which) if isinstance(which, str) else dict(enumerate(args)).get(which)
+        if isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}: argument {which} is static, but a Tensor was given; static arguments "
+                "count by their value"
+            )
+
+
 # ---- making one
 
 
@@ -326,6 +362,8 @@ def jit(
     mode: str = "graph",
     capture_mode: str = "ast",
     input_signature: Sequence[Any] | None = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
     cache_limit: int = 16,
     fullgraph: bool = True,
     jit_level: str = "O0",
@@ -340,6 +378,8 @@ def jit(
         input_signature: a Tensor (or None) for each argument: calls of another dtype or shape are
             a TypeError instead of a new version. ``Tensor((32, 3), float32)`` stands for the shape
             (32, 3).
+        static_argnums, static_argnames: arguments that are never tensors; all numbers of the call
+            then count by value, also floats that change.
         cache_limit: versions kept, the least recently used go first.
         fullgraph: True: a function is always one graph.
         jit_level: "O0": one kernel a node.
@@ -366,13 +406,18 @@ def jit(
             mode=mode,
             capture_mode=capture_mode,
             input_signature=input_signature,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
             cache_limit=cache_limit,
         )
     if not callable(fn):
         raise TypeError(f"jit: fn is of type {type(fn).__name__}; it must be callable")
     if mode == "pynative" or isinstance(fn, JitFunction):
         return fn
-    return JitFunction(fn, capture_mode, cache_limit, input_signature)
+    static: tuple[int | str, ...] = ()
+    if static_argnums is not None or static_argnames is not None:
+        static = _static_of(fn, static_argnums, static_argnames)
+    return JitFunction(fn, capture_mode, cache_limit, input_signature, static)
 
 
 def _check_option(name: str, value: Any, legal: tuple[Any, ...]) -> None:

@@ -8,16 +8,36 @@ from contextlib import contextmanager
 
 from .. import _core
 
-__all__ = ["is_on", "jit_disabled", "logs", "set_graph_mode", "set_jit"]
+__all__ = [
+    "has_compiled",
+    "is_on",
+    "jit_disabled",
+    "logs",
+    "note_compiled",
+    "set_graph_mode",
+    "set_jit",
+]
 
 _jit = os.environ.get("DIPTYCH_JIT", "1") != "0"
 _graph_mode = False
+_has_compiled = False
 _core.set_jit(_jit)
 
 
 def is_on() -> bool:
     """Whether a call made now may run a compiled graph: not inside a capture, not switched off."""
     return _jit and not _core.is_capturing()
+
+
+def has_compiled() -> bool:
+    """Whether a function has been compiled in this process."""
+    return _has_compiled
+
+
+def note_compiled() -> None:
+    """A function has been compiled."""
+    global _has_compiled
+    _has_compiled = True
 
 
 def _refresh() -> None:
@@ -48,7 +68,7 @@ def jit_disabled() -> Iterator[None]:
     >>> f = ms.jit(lambda x: x + 1)
     >>> with ms.jit_disabled():
     ...     y = f(ms.Tensor(1.0))
-    >>> y.item(), f.cache_info().entries
+    >>> y.item(), f.cache_info()["entries"]
     (2.0, 0)
     """
     was = set_jit(False)
