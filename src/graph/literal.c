@@ -38,9 +38,9 @@ static bool read_int(DType d, const char *text, char **end, void *out) {
     int64_t nbytes = dtype_size(d);
     errno = 0;
     if (dtype_info[d].kind == KIND_INT) {
-        int64_t v = strtoll(text, end, 10), limit = (int64_t)1 << (8 * nbytes - 1) % 64;
+        int64_t v = strtoll(text, end, 10), last = INT64_MAX >> (64 - 8 * nbytes);
         memcpy(out, &v, (size_t)nbytes);
-        return !errno && (nbytes == 8 || (v >= -limit && v < limit));
+        return !errno && v >= -last - 1 && v <= last;
     }
     uint64_t v = strtoull(text, end, 10);
     uint64_t last = d == DT_bool ? 1 : nbytes == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * nbytes) - 1;

@@ -65,7 +65,11 @@ def test_ctrl_c(tmp_path, more):
     process = run(ENDLESS.replace("{more}", more), tmp_path)
     assert process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
     assert err.count("Traceback") == 1 and err.rstrip().endswith("KeyboardInterrupt"), err
     assert group_is_gone(process.pid)
