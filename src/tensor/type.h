@@ -56,8 +56,8 @@ static inline bool type_same_dims(const TensorType *a, const TensorType *b) {
 static inline bool type_equal(const TensorType *a, const TensorType *b) {
     return a->dtype == b->dtype && type_same_dims(a, b);
 }
-/* Fails when a dim is negative or the byte count passes 2^62; sizes of 0 are left out of it, so that
- * the product of any of the sizes fits. `what` names the op in the message. */
+/* Fails when a dim is negative or the byte count passes 2^62; sizes of 0 are left out of it, so
+ * that the product of any of the sizes fits. `what` names the op in the message. */
 Status type_check(const TensorType *t, const char *what);
 void type_strides(const TensorType *t, int64_t *strides); /* dense, row-major, in elements */
 /* Row-major without holes. */
