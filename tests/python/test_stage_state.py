@@ -275,3 +275,22 @@ def test_a_failing_run_writes_nothing():
     assert net.count == 1 and net.w.tolist() == [2.0]
     fn(ms.Tensor([1.0]))
     assert net.count == 2 and net.w.tolist() == [3.0]
+
+
+TABLE = np.array([1.0, 2.0], np.float32)
+OPTIONS = {"scale": [2.0]}
+
+
+def with_constants(x):
+    return x * ms.Tensor(TABLE) * OPTIONS["scale"][0]
+
+
+def test_arrays_and_containers_outside_are_seen():
+    fn = Compiled(with_constants)
+    x = ms.Tensor([1.0, 1.0])
+    assert fn(x).tolist() == [2.0, 4.0]
+    TABLE[0] = 5.0
+    assert fn(x).tolist() == [10.0, 4.0]
+    OPTIONS["scale"][0] = 1.0
+    assert fn(x).tolist() == [5.0, 2.0]
+    assert fn(x).tolist() == [5.0, 2.0] and fn.count == 3

@@ -78,7 +78,12 @@ class Observer:
         if kind in _PLAIN:
             return
         self.add_known(value)
-        if kind in (list, dict, set):
+        self._open(value)
+
+    def _open(self, value: Any) -> None:
+        """Guards what a container or NumPy array holds."""
+        kind = type(value)
+        if kind in (list, dict, set) or kind.__name__ == "ndarray":
             contents = Place("contents", value)
             self.reads.setdefault(contents.slot, Read(contents, contents.get()))
         if kind in (list, tuple, dict):
@@ -92,11 +97,7 @@ class Observer:
                 self._origin[id(item)] = (item, Place("item", container, key))
             elif type(item) not in _PLAIN and not self.is_known(item):
                 self.add_known(item)
-                if type(item) in (list, dict, set):
-                    contents = Place("contents", item)
-                    self.reads.setdefault(contents.slot, Read(contents, contents.get()))
-                if type(item) in (list, tuple, dict):
-                    self._enter(item)
+                self._open(item)
 
     def resolve(self, tensor: Tensor) -> Tensor:
         """The graph's own name for a concrete tensor that was seen in a container outside."""

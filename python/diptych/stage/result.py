@@ -198,7 +198,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 def same_value(a: Any, b: Any) -> bool:
     """Whether a guard takes b for a: plain values by type and equality, tensors by dtype and shape,
-    containers item by item, everything else by identity."""
+    NumPy arrays by their bytes, containers item by item, everything else by identity."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -211,6 +211,8 @@ def same_value(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same_value, a, b))
     if type(a) is dict:
         return list(a) == list(b) and all(same_value(v, b[k]) for k, v in a.items())
+    if type(a).__name__ == "ndarray":
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     return type(a) in (set, frozenset) and a == b
 
 
