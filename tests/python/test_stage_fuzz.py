@@ -23,10 +23,21 @@ class Program:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.lines = ["def f(x, y):", "    a = x + 1", "    n = 0", "    items = [x, y]"]
+        self.lines = [
+            "from diptych import ops",
+            "class Box:",
+            "    v = 1.0",
+            "def f(x, y):",
+            "    a = x + 1",
+            "    n = 0",
+            "    items = [x, y]",
+            "    box = Box()",
+            '    table = {"k": y}',
+            "    t = ops.stack([x, y])",
+        ]
         self.loops = 0
         self.block(1, 3, in_loop=False)
-        self.lines.append("    return x, y, a, n, items")
+        self.lines.append("    return x, y, a, n, items, box.v, table, t")
 
     @property
     def text(self) -> str:
@@ -54,6 +65,10 @@ class Program:
             "1.5",
             "-x",
             "len(items)",
+            "box.v",
+            'table["k"]',
+            "t[0]",
+            "t.sum()",
         )
 
     def test(self) -> str:
@@ -80,7 +95,19 @@ class Program:
         self.lines.append("    " * depth + text)
 
     def statement(self, depth: int, budget: int, in_loop: bool) -> None:
-        simple = ["assign", "assign", "augment", "append", "setitem", "print", "tuple", "call"]
+        simple = [
+            "assign",
+            "assign",
+            "augment",
+            "append",
+            "setitem",
+            "print",
+            "tuple",
+            "call",
+            "attribute",
+            "key",
+            "part",
+        ]
         nested = ["if", "if", "if", "for", "while", "try", "return"] if budget else []
         leaving = ["leave"] if in_loop else []
         kind = self.random.choice(simple + nested + leaving)
@@ -97,6 +124,15 @@ class Program:
 
     def write_setitem(self, depth: int, budget: int, in_loop: bool) -> None:
         self.emit(depth, f"items[0] = {self.pick('x', 'y', 'a')} * 1")
+
+    def write_attribute(self, depth: int, budget: int, in_loop: bool) -> None:
+        self.emit(depth, f"box.v = {self.pick('box.v * 0.5', 'x * 1', 'y + a')}")
+
+    def write_key(self, depth: int, budget: int, in_loop: bool) -> None:
+        self.emit(depth, f'table["k"] = {self.pick("x + 1", "a * 2", "y - 0.5")}')
+
+    def write_part(self, depth: int, budget: int, in_loop: bool) -> None:
+        self.emit(depth, self.pick("t[0] = x", "t[1] = a * 2", "t += 1", "t *= 0.5", "t[0] += y"))
 
     def write_print(self, depth: int, budget: int, in_loop: bool) -> None:
         self.emit(depth, self.pick('print("here", n)', 'print(f"x={x}")'))

@@ -311,7 +311,7 @@ class Forking:
     def _sides(self, slot: Any, then: Outcome, orelse: Outcome) -> tuple[Place, Any, Any]:
         """What a place holds on the two sides of a fork."""
         place = (then.delta.get(slot) or orelse.delta[slot])[0]
-        present = (place, self.journal.present(place))
+        present = (place, self.journal.visible(place))
         held = []
         for side in (then, orelse):
             value = side.delta.get(slot, present)[1]

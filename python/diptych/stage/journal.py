@@ -51,6 +51,14 @@ class Journal:
         names = getattr(place.owner, "__dict__", None)
         return names.get(place.key, ABSENT) if names is not None else place.get()
 
+    def visible(self, place: Place) -> Any:
+        """What reading the place gives: for an attribute that the object lacks, the class's."""
+        value = self.present(place)
+        if value is ABSENT and place.kind == "attr":
+            inherited = getattr(type(place.owner), place.key, ABSENT)
+            return ABSENT if hasattr(inherited, "__get__") else inherited
+        return value
+
     def write(self, place: Place, value: Any) -> None:
         """Saves and stores."""
         self.save(place)

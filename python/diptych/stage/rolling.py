@@ -8,6 +8,7 @@ is found by staging: a round is staged, what it changed is carried, until nothin
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from .errors import DeadPath, GraphTypeError
 from .frame import Frame
 from .journal import Delta
 from .outcome import Leaf, Outcome, Status, leaves
-from .values import Choice, Dead, Scalar
+from .values import Choice, Dead, Scalar, Undef
 
 if TYPE_CHECKING:
     from .builder import Params
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Rounds", "roll"]
 
 _MOST_TRIPS = 12  # rounds staged until nothing new is carried
+
+_MOST_CHANGES = 3  # of the type of one local name, before it is left without a value
 
 _numbers = itertools.count()
 
@@ -73,6 +76,7 @@ class _Roll:
     entry: bool | Tensor
     is_peeled: bool
     carried: dict[Any, Spec] = field(default_factory=dict)
+    changes: Counter[Any] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         number = next(_numbers)
@@ -177,7 +181,7 @@ class _Roll:
         if kind == "local":
             return self.frame.locals.get(which, Dead())
         if kind == "place":
-            return self.interp.journal.present(which)
+            return self.interp.journal.visible(which)
         return self.interp.builder.params()[which][1 if kind == "param" else 2]
 
     def put(self, key: Any, value: Any) -> None:
@@ -237,9 +241,10 @@ class _Roll:
                 continue
             spec = self.spec(key, value, end)
             if known is not None and known != spec:
+                self.changes[key] += 1
                 if known == ("number", float):
                     spec = known
-                elif key[0] == "local" and known[0] in ("const", "choice"):
+                elif key[0] == "local" and self.changes[key] > _MOST_CHANGES:
                     spec = self.unsettled(key[1], value, end)
             news |= known != spec
             self.carried[key] = spec
@@ -296,6 +301,8 @@ class _Roll:
         frame.locals.pop(self.next)
         status = frame.locals.pop(self.status)
         value = frame.locals.pop(self.value, None)
+        if isinstance(value, Undef):
+            raise value.error()  # what the loop returns is of another type in each round
         found = set(statuses)
         if self.rounds.is_endless:
             found.discard(Status.NORMAL)

@@ -16,7 +16,7 @@ from .errors import DeadPath, GraphError, GraphTypeError
 from .interpreter import Interpreter
 from .result import ABSENT, Argument, Either, Nest, Place, Slot, Staged, Static, Write
 from .text import is_late, pack
-from .values import Choice, LazyText, Scalar
+from .values import Choice, LazyText, Scalar, Undef
 
 __all__ = ["stage"]
 
@@ -185,6 +185,8 @@ class _Staging:
 
     def structure(self, value: Any) -> Any:
         """A value over the outputs of the graph."""
+        if isinstance(value, Undef):
+            raise value.error()
         if isinstance(value, Parameter):
             return Static(value)
         if isinstance(value, Tensor):
