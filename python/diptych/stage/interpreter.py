@@ -202,8 +202,11 @@ class Interpreter(Forking):
             "Exceed function call depth limit",
             "DP303",
             f"call {len(self.frames)} of {fn.__qualname__}",
-            why=f"max_call_depth is {self.max_depth}",
-            fix="add a base case; for a deep but finite recursion "
+            why=f"max_call_depth is {self.max_depth}"
+            + (", and the calls stand under a condition on a tensor" if self.facts else ""),
+            fix="write the recursion as a while loop"
+            if self.facts
+            else "add a base case; for a deep but finite recursion "
             "ms.set_context(max_call_depth=10000)",
         )
 
