@@ -457,7 +457,23 @@ def nestedloop(x):
     return x, c
 
 
+def break_in_else(x):
+    for i in range(3):
+        for j in range(2):
+            if x > j * 5:
+                break
+            x = x + 1
+        else:
+            if x < -5:
+                break
+            x = x * 2
+            continue
+        x = x - 3 + i
+    return x
+
+
 CASES = [
+    break_in_else,
     early,
     mixed,
     brk2,

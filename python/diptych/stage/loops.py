@@ -35,10 +35,12 @@ def _renamed(out: Outcome, old: Status, new: Status) -> Outcome:
 
 
 def _finish(interp: Interpreter, frame: Frame, out: Outcome, orelse: list[ast.stmt]) -> Outcome:
-    """The else block where the loop was not left by break; then both go on."""
+    """The else block where the loop was not left by break; then both go on. A break or continue in
+    that block is the outer loop's."""
+    out = _renamed(out, Status.BREAK, Status.LEFT)
     if orelse:
         out = interp.resume(frame, out, lambda _: interp.block(orelse, frame))
-    return interp.simplify(frame, _renamed(out, Status.BREAK, Status.NORMAL))
+    return interp.simplify(frame, _renamed(out, Status.LEFT, Status.NORMAL))
 
 
 # ---- for

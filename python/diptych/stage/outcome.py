@@ -28,6 +28,7 @@ class Status(Enum):
     CONTINUE = 2
     RETURN = 3
     RAISE = 4  # value is the exception; a handler of this function may take it
+    LEFT = 6  # by break, while the loop's else block is staged
     DEAD = 5  # it has raised at run time: nothing follows
 
 
