@@ -12,11 +12,11 @@ typedef struct dip_Optimizer Optimizer;
 struct dip_Optimizer {
     const Op *op;
     int nparams, nstate, nnumbers;
-    Param **params;                     /* owned references */
-    Param **states;                     /* nparams x nstate, owned */
-    SigInput inputs[16];                /* of the op's signature */
-    Param *numbers[PARAM_NUMBERS_MAX];  /* 0-d float64, owned */
-    int step;                           /* which number is the step; -1: none */
+    Param **params;                    /* owned references */
+    Param **states;                    /* nparams x nstate, owned */
+    SigInput inputs[16];               /* of the op's signature */
+    Param *numbers[PARAM_NUMBERS_MAX]; /* 0-d float64, owned */
+    int step;                          /* which number is the step; -1: none */
     void *attrs;
 };
 
