@@ -387,3 +387,16 @@ def test_methods():
     assert u.add_(1) is u and u.tolist() == [[2, -1], [4, 5]]
     assert u.fill_(7).tolist() == [[7, 7], [7, 7]]
     assert t.tolist() == [[1, -2], [3, 4]]
+
+
+def test_numpy_asks_tensors_for_all_and_any() -> None:
+    x = ms.Tensor([True, False])
+    assert not np.all(x) and np.any(x)
+    with pytest.raises(TypeError, match="out must be None"):
+        x.all(out=x)
+
+
+def test_the_public_names_stand_in_common_too() -> None:
+    from diptych.common import Parameter, Tensor, jit
+
+    assert (Parameter, Tensor, jit) == (ms.Parameter, ms.Tensor, ms.jit)

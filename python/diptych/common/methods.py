@@ -155,6 +155,23 @@ def t(self: Tensor) -> Tensor:
     return op_table["transpose"](self)
 
 
+def all_(self: Tensor, axis: Any = None, keep_dims: bool = False, out: None = None) -> Tensor:
+    """Whether all elements along the axes are true. ``np.all(x)`` passes ``out=None``."""
+    _no_out("all", out)
+    return op_table["all"](self, axis, keep_dims)
+
+
+def any_(self: Tensor, axis: Any = None, keep_dims: bool = False, out: None = None) -> Tensor:
+    """Whether an element along the axes is true. ``np.any(x)`` passes ``out=None``."""
+    _no_out("any", out)
+    return op_table["any"](self, axis, keep_dims)
+
+
+def _no_out(name: str, out: Any) -> None:
+    if out is not None:
+        raise TypeError(f"{name}: results are new tensors; out must be None, got {out!r}")
+
+
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Summed over the axes along which ``size`` has 1 or nothing: undoes broadcast_to."""
     sizes = tuple(_sizes(size))
@@ -269,6 +286,8 @@ _HERE = {
     "is_contiguous": is_contiguous,
     "stride": stride,
     "t": t,
+    "all": all_,
+    "any": any_,
     "sum_to_size": sum_to_size,
     "reshape_as": view_as,
     "ndimension": dim,
