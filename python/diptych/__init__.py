@@ -51,7 +51,7 @@ from .runtime import (
 )
 
 if TYPE_CHECKING:
-    from . import dataset, train
+    from . import dataset, models, train
     from .train import Model, amp
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
 
@@ -86,7 +86,7 @@ _LATER = (
 
 def __getattr__(name: str) -> Any:
     """The parts that need NumPy at once come when they are asked for."""
-    if name in ("dataset", "train"):
+    if name in ("dataset", "models", "train"):
         return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(".train", __name__), name)

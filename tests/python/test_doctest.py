@@ -7,13 +7,13 @@ import pkgutil
 import pytest
 
 import diptych as ms
-from diptych import nn, train
+from diptych import models, nn, train
 
 MODULES = ["diptych.common.initializer"]
 MODULES += [f"diptych.ops.{name}" for name in ("detect", "loss", "neural", "vmap")]
 MODULES += [
     m.name
-    for part in (nn, train)
+    for part in (models, nn, train)
     for m in pkgutil.walk_packages(part.__path__, f"{part.__name__}.")
 ]
 
