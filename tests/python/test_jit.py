@@ -498,6 +498,46 @@ def test_switching_compiling_off() -> None:
     assert f.cache_info()["compiles"] == 1
 
 
+def test_the_environment_switches_compiling_off() -> None:
+    import os
+    import subprocess
+    import sys
+
+    code = (
+        "import diptych as ms\n"
+        "f = ms.jit(lambda x: float(x.asnumpy()) * 2)\n"  # needs the value: no graph can do it
+        "print(f(ms.Tensor(3.0)), f.cache_info()['compiles'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "DIPTYCH_JIT": "0"},
+        timeout=60,
+    )
+    assert done.stdout == "6.0 0\n", done.stderr
+
+
+def test_threads_call_one_function_at_once() -> None:
+    net = nn.SequentialCell(nn.Dense(8, 8), nn.ReLU())
+    f = ms.jit(net)
+    inputs = [ops.randn((4, 8)) for _ in range(4)]
+    expected = [net(x).tolist() for x in inputs]
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        for _ in range(50):
+            if f(inputs[k]).tolist() != expected[k]:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and f.cache_info()["compiles"] == 1
+
+
 def test_spellings_and_bad_options() -> None:
     def f(x: ms.Tensor) -> ms.Tensor:
         return x + 1
