@@ -15,10 +15,8 @@ from typing import Any
 __all__ = [
     "DeadPath",
     "GraphError",
-    "GraphNameError",
     "GraphRuntimeError",
     "GraphTypeError",
-    "GraphValueError",
     "Position",
     "StaticNeeded",
     "excerpt",
@@ -35,16 +33,8 @@ class GraphTypeError(TypeError, GraphError):
     """GraphError that is a TypeError."""
 
 
-class GraphValueError(ValueError, GraphError):
-    """GraphError that is a ValueError."""
-
-
 class GraphRuntimeError(RuntimeError, GraphError):
     """GraphError that is a RuntimeError."""
-
-
-class GraphNameError(UnboundLocalError, GraphError):
-    """GraphError that is an UnboundLocalError."""
 
 
 class StaticNeeded(GraphTypeError):

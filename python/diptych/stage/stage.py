@@ -105,7 +105,6 @@ class _Staging:
         numbers: frozenset[int],
     ) -> None:
         self._builder = Builder(records)
-        self._records = records
         self._seal = seal
         self._numbers = numbers
         self._max_depth = get_context("max_call_depth")
