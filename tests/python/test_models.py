@@ -1,5 +1,6 @@
 """The nets of ms.models: published parameter counts, shapes, errors, training in both modes."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -150,7 +151,96 @@ def test_training_is_the_same_in_both_modes(name: str) -> None:
         np.testing.assert_array_equal(value, same_weights[key], err_msg=key)
 
 
+# ---- against the formulas in double
+
+
+class Weights:
+    """The weights of a net in double, and the formulas of its layers, by name."""
+
+    def __init__(self, net: nn.Cell) -> None:
+        self.of = {p.name: p.asnumpy().astype(np.float64) for p in net.get_parameters()}
+
+    def dense(self, name: str, x: np.ndarray) -> np.ndarray:
+        return x @ self.of[f"{name}.weight"].T + self.of[f"{name}.bias"]
+
+    def norm(self, name: str, x: np.ndarray, epsilon: float) -> np.ndarray:
+        spread = np.sqrt(x.var(-1, keepdims=True) + epsilon)
+        centred = (x - x.mean(-1, keepdims=True)) / spread
+        return centred * self.of[f"{name}.gamma"] + self.of[f"{name}.beta"]
+
+    def rows(self, name: str, ids: Any) -> np.ndarray:
+        return self.of[f"{name}.embedding_table"][ids]
+
+
+def attention(projected: np.ndarray, heads: int, causal: bool) -> np.ndarray:
+    """Of (N, L, 3 features): queries, keys and values side by side."""
+    n, length, size = projected.shape
+    parts = projected.reshape(n, length, 3, heads, size // 3 // heads)
+    q, k, v = np.moveaxis(parts, (2, 3), (0, 2))
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    out = weights / weights.sum(-1, keepdims=True) @ v
+    return np.swapaxes(out, 1, 2).reshape(n, length, size // 3)
+
+
+def stirred(net: nn.Cell) -> nn.Cell:
+    """The net with weights that make every part count."""
+    for p in net.get_parameters():
+        p.set_data(p + images(*p.shape) * 0.3)
+    return net.set_train(False)
+
+
+def test_gpt_is_its_formula() -> None:
+    net, x = stirred(models.GPT(20, 8, 16, 2, 4)), tokens(3, 5, 20)
+    w, ids = Weights(net), x.asnumpy()
+    y = w.rows("wte", ids) + w.rows("wpe", range(5))
+    for i in range(2):
+        projected = w.dense(f"h.{i}.attn.c_attn", w.norm(f"h.{i}.ln_1", y, 1e-5))
+        y = y + w.dense(f"h.{i}.attn.c_proj", attention(projected, 4, True))
+        z = w.dense(f"h.{i}.mlp.c_fc", w.norm(f"h.{i}.ln_2", y, 1e-5))
+        z = 0.5 * z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
+        y = y + w.dense(f"h.{i}.mlp.c_proj", z)
+    expected = w.norm("ln_f", y, 1e-5) @ w.of["wte.embedding_table"].T
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return 0.5 * x * (1 + np.vectorize(math.erf)(x / np.sqrt(2)))
+
+
+def test_bert_is_its_formula() -> None:
+    net, x, kinds = stirred(TINY["Bert"][0]()), tokens(3, 5, 20), tokens(3, 5, 2)
+    w = Weights(net)
+    y = w.rows("bert.embeddings.word_embeddings", x.asnumpy())
+    y = y + w.rows("bert.embeddings.token_type_embeddings", kinds.asnumpy())
+    y = y + w.rows("bert.embeddings.position_embeddings", range(5))
+    y = w.norm("bert.embeddings.LayerNorm", y, 1e-12)
+    for i in range(2):
+        at = f"bert.encoder.layers.{i}"
+        projected = y @ w.of[f"{at}.self_attn.in_proj_weight"].T
+        projected = projected + w.of[f"{at}.self_attn.in_proj_bias"]
+        z = w.dense(f"{at}.self_attn.out_proj", attention(projected, 4, False))
+        y = w.norm(f"{at}.norm1", y + z, 1e-12)
+        z = w.dense(f"{at}.dense2", gelu(w.dense(f"{at}.dense1", y)))
+        y = w.norm(f"{at}.norm2", y + z, 1e-12)
+    follows = w.dense("seq_relationship", np.tanh(w.dense("bert.pooler", y[:, 0])))
+    y = w.norm("LayerNorm", gelu(w.dense("transform", y)), 1e-12)
+    words = y @ w.of["bert.embeddings.word_embeddings.embedding_table"].T + w.of["bias"]
+    for found, expected in zip(net(x, kinds), (words, follows), strict=True):
+        np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-4, atol=1e-4)
+
+
 # ---- what the architecture promises
+
+
+@pytest.mark.parametrize("name", ["GPT", "Bert", "VisionTransformer"])
+def test_layers_start_with_their_own_weights(name: str) -> None:
+    drawn = [p.asnumpy() for p in TINY[name][0]().trainable_params() if p.ndim == 2]
+    for i, a in enumerate(drawn):
+        assert not any(a.shape == b.shape and np.array_equal(a, b) for b in drawn[:i])
+        assert 0.001 < a.std() < 0.03
 
 
 def test_gpt_does_not_look_ahead() -> None:

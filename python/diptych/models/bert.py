@@ -111,7 +111,7 @@ class BertForPreTraining(nn.Cell):
         super().__init__()
         self.bert = BertModel(*sizes, **settings)
         vocab_size, hidden_size = self.bert.embeddings.word_embeddings.embedding_table.shape
-        self.transform = nn.Dense(hidden_size, hidden_size, activation="gelu")
+        self.transform = nn.Dense(hidden_size, hidden_size)
         self.LayerNorm = nn.LayerNorm((hidden_size,), epsilon=1e-12)
         self.bias = Parameter(initializer("zeros", (vocab_size,)), name="bias")
         self.seq_relationship = nn.Dense(hidden_size, 2)
@@ -125,6 +125,6 @@ class BertForPreTraining(nn.Cell):
         attention_mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         x, pooled = self.bert(input_ids, token_type_ids, attention_mask)
-        x = self.LayerNorm(self.transform(x))
+        x = self.LayerNorm(ops.gelu(self.transform(x)))
         table = self.bert.embeddings.word_embeddings.embedding_table
         return ops.dense(x, table, self.bias), self.seq_relationship(pooled)
