@@ -89,6 +89,9 @@ static Status replace(Tensor **slot, OpId id, const void *attrs) {
 }
 
 static Status convert_inputs(Run *r) {
+    bool is_choice = r->op->kind == K_EWISE && r->op->ewclass == EW_WHERE;
+    if (is_choice && r->in[0]->type.dtype != DT_bool) /* 0.5 is true, whatever is chosen from */
+        TRY(replace(&r->in[0], OP_cast, &(attrs_cast){.dtype = DT_bool}));
     if (r->op->rule == RULE_FREE) return OK;
     DType d = DT_NONE;
     for (int i = 0; i < r->nin; i++)

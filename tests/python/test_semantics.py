@@ -301,3 +301,10 @@ def test_writing_in_place_keeps_gradients() -> None:
         return ops.sum(y * y)
 
     same(ms.grad(f)(f32(2, 3)).asnumpy(), [0, 4 * 27])
+
+
+def test_where_takes_any_number_but_zero_as_true() -> None:
+    condition = ms.Tensor(np.array([0.5, 0.0, np.nan, -0.0], np.float32))
+    for dtype in (ms.int32, ms.float32, ms.bool_):
+        ones, zeros = ms.ops.ones((4,), dtype), ms.ops.zeros((4,), dtype)
+        assert ms.ops.where(condition, ones, zeros).tolist() == [1, 0, 1, 0]
