@@ -281,6 +281,8 @@ def test_names_are_torchvisions() -> None:
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: models.GPT(20, 8, 10, 1, 3), "'n_head' must divide 'n_embd', but got 3 and 10"),
+    (lambda: models.GPT(20, 8, 16, 0, 2), "'n_layer' must be"),
+    (lambda: models.MobileNetV2(width_mult=0), "'width_mult' must be positive"),
     (lambda: models.BertModel(20, 0), "'hidden_size' must be"),
     (lambda: models.VisionTransformer(10, 4), "'patch_size' must divide 'image_size'"),
     (lambda: models.ResNet(models.BasicBlock, (1, 1)), "'layers' must tell the blocks"),

@@ -46,7 +46,8 @@ class BertModel(nn.Cell):
         vocab_size, max_position_embeddings, type_vocab_size: tokens, places and sentences.
         hidden_size, intermediate_size: features of a token, and between two dense layers.
         num_hidden_layers, num_attention_heads: encoder layers and heads of each.
-        dropout: probability at embeddings, attention weights and residual sums.
+        dropout: probability at embeddings, attention weights, residual sums and, which the paper
+            lacks, between the dense layers.
 
     >>> import diptych as ms
     >>> net = ms.models.BertModel(30, 16, 2, 4, 32, max_position_embeddings=8)

@@ -7,6 +7,7 @@ import math
 from .. import nn, ops
 from .._core import Tensor
 from ..common.initializer import Normal, initializer
+from ..nn.check import check_positive
 from .transformer import check_heads, check_tokens, draw_weights
 
 __all__ = ["GPT"]
@@ -93,6 +94,7 @@ class GPT(nn.Cell):
     ) -> None:
         super().__init__()
         check_heads("GPT", n_embd=n_embd, n_head=n_head)
+        check_positive("GPT", n_layer=n_layer)
         self.n_positions = n_positions
         self.wte = nn.Embedding(vocab_size, n_embd)
         self.wpe = nn.Embedding(n_positions, n_embd)

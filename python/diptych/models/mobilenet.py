@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .. import nn
 from .._core import Tensor
 from ..common.initializer import HeNormal, Normal
+from ..nn.check import check_number
 
 __all__ = ["InvertedResidual", "MobileNetV2", "mobilenet_v2"]
 
@@ -95,6 +97,11 @@ class MobileNetV2(nn.Cell):
         in_channels: int = 3,
     ) -> None:
         super().__init__()
+        check_number("MobileNetV2", width_mult=width_mult)
+        if not 0 < width_mult < math.inf:
+            raise ValueError(
+                f"For 'MobileNetV2', 'width_mult' must be positive and finite, but got {width_mult}"
+            )
         channels = _divisible(32 * width_mult)
         layers: list[nn.Cell] = [_unit(in_channels, channels, 3, 2)]
         for expand, wanted, count, stride in stages:

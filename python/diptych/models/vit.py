@@ -8,7 +8,7 @@ from .. import nn, ops
 from .._core import Tensor
 from ..common.initializer import TruncatedNormal, initializer
 from ..common.parameter import Parameter
-from ..nn.check import check_positive
+from ..nn.check import check_positive, check_tensor
 from .transformer import check_heads, draw_weights
 
 __all__ = ["VisionTransformer", "vit_b_16"]
@@ -27,7 +27,8 @@ class VisionTransformer(nn.Cell):
         num_layers, num_heads: encoder layers and heads of each.
         hidden_dim, mlp_dim: features of a patch, and between two dense layers.
         num_classes: how many outputs.
-        dropout: probability at embeddings, attention weights and residual sums.
+        dropout: probability at embeddings, attention weights, residual sums and between the dense
+            layers.
         in_channels: channels of the images.
 
     >>> import diptych as ms
@@ -74,6 +75,7 @@ class VisionTransformer(nn.Cell):
         draw_weights(self, TruncatedNormal(0.02))
 
     def construct(self, x: Tensor) -> Tensor:
+        check_tensor("VisionTransformer", x=x)
         if x.shape[1:] != self.image_shape:
             raise ValueError(
                 f"For 'VisionTransformer', images must have the shape (N, *{self.image_shape}), "
