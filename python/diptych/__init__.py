@@ -34,8 +34,11 @@ from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
 from .compile import jit, jit_disabled
 from .context import (
+    COMPATIBLE,
     GRAPH_MODE,
+    LAX,
     PYNATIVE_MODE,
+    STRICT,
     ParallelMode,
     get_context,
     set_context,

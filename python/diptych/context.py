@@ -12,10 +12,21 @@ from typing import Any
 
 from . import _core, compile
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "ParallelMode", "get_context", "set_context"]
+__all__ = [
+    "COMPATIBLE",
+    "GRAPH_MODE",
+    "LAX",
+    "PYNATIVE_MODE",
+    "STRICT",
+    "ParallelMode",
+    "get_context",
+    "set_context",
+]
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
+# Levels of what a compiled function may hold (jit_syntax_level).
+STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 _PREFIX = "The context configuration is invalid"
 
@@ -89,6 +100,7 @@ def _mode(key: str, value: Any) -> int:
 
 _FUSION = "each node of a graph runs its own kernel"
 _MEMORY = "the values of a graph always share memory in one way"
+_SYNTAX = "a compiled function stages all it can and refuses the rest, at every level"
 _PARALLEL = "it steers parallel training, which one process does not do"
 
 # key: (default, check, why it changes nothing; "" when it works)
@@ -112,6 +124,8 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "inter_op_parallel_num": (0, _number(0, 1024), "the nodes of a graph run one after the other"),
     "enable_compile_cache": (False, _typed(bool), "functions are captured anew in each process"),
     "compile_cache_path": ("", _typed(str), "functions are captured anew in each process"),
+    "jit_level": ("O0", _one_of("O0", "O1", "O2"), _FUSION),
+    "jit_syntax_level": (LAX, _one_of(STRICT, COMPATIBLE, LAX), _SYNTAX),
     "jit_config": ({}, _typed(dict), "the options of a compiled function are those of jit"),
     "enable_parallel_optimizer": (False, _typed(bool), _PARALLEL),
     "parallel_mode": (ParallelMode.STAND_ALONE, _one_of(*ParallelMode.MODE_LIST), _PARALLEL),

@@ -367,6 +367,7 @@ def jit(
     cache_limit: int = 16,
     fullgraph: bool = True,
     jit_level: str = "O0",
+    backend: str = "",
 ) -> Any:
     """Compiles a function (or method) at its first call; a decorator with or without options.
 
@@ -383,6 +384,7 @@ def jit(
         cache_limit: versions kept, the least recently used go first.
         fullgraph: True: a function is always one graph.
         jit_level: "O0": one kernel a node.
+        backend: "" or "ms_backend": graphs run in this process; there is no other backend.
 
     Raises:
         ValueError, TypeError: an option has an illegal value.
@@ -398,6 +400,7 @@ def jit(
     _check_option("capture_mode", capture_mode, ("ast", "trace"))
     _check_option("jit_level", jit_level, ("O0",))
     _check_option("fullgraph", fullgraph, (True,))
+    _check_option("backend", backend, ("", "ms_backend"))
     if not isinstance(cache_limit, int) or cache_limit < 1:
         raise ValueError(f"jit: cache_limit is {cache_limit!r}; it must be an int of at least 1")
     if fn is None:
