@@ -7,7 +7,9 @@ A file, FOLDER/*.txt, has cases: a line `== PASS[,PASS...] what it shows`, the g
 `->`, the graph after. Prints `golden: N passed, N failed`.
 """
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +19,8 @@ CASE = re.compile(r"^== (\S+) *(.*?)\n(.*?)^->\n(.*?)(?=^== |\Z)", re.MULTILINE 
 
 def run(dip_opt: str, passes: str, text: str) -> str:
     """What dip-opt prints for a graph; its complaint where it refuses."""
-    command = [dip_opt, "-p", passes]
+    wrapper = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # an emulator, when crossing
+    command = [*wrapper, dip_opt, "-p", passes]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else done.stderr
 

@@ -88,6 +88,8 @@ class Entry:
                     for i, item in enumerate(owner)
                     if not isinstance(item, Tensor)
                 )
+            elif kind == "contents" and len(read.place.owner) == 0:
+                guards.append(("length", read.place.owner, None, 0))
             elif kind not in ("attr", "item", "global", "cell"):
                 return None
             elif not _is_plain_tensor(read.value):
