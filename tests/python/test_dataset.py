@@ -513,7 +513,7 @@ def test_an_abandoned_loop_ends_its_thread():
     for _ in count_to(10000).map(noisy, num_parallel_workers=2):
         break
     gc.collect()
-    for _ in range(200):
+    for _ in range(1200):
         if alive() <= before:
             return
         time.sleep(0.05)

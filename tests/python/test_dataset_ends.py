@@ -50,7 +50,7 @@ def run(code, tmp_path, **more):
 
 def group_is_gone(pid):
     """Whether all processes of the group end; the helper of multiprocessing ends last."""
-    for _ in range(200):
+    for _ in range(1200):
         try:
             os.killpg(pid, 0)
         except ProcessLookupError:
@@ -66,7 +66,7 @@ def test_ctrl_c(tmp_path, more):
     assert process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)
     try:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=200)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -85,7 +85,7 @@ if __name__ == "__main__":
     print(len(next(iterator)))
 """
     process = run(code, tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=200)
     assert (process.returncode, out, err) == (0, "1\n", "")
     assert group_is_gone(process.pid)
 
@@ -98,7 +98,7 @@ if __name__ == "__main__":
         pass
 """
     process = run(code, tmp_path)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=200)
     assert process.returncode == 1
     assert "RuntimeError: map: a worker process ended with code 7" in err
 
@@ -110,7 +110,7 @@ for row in data.map(slow, num_parallel_workers=2, python_multiprocessing=True):
     pass
 """
     process = run(code, tmp_path)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=200)
     assert process.returncode == 1
     assert "put the script's top level beneath `if __name__ == '__main__':`" in err
 

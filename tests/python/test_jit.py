@@ -513,7 +513,7 @@ def test_the_environment_switches_compiling_off() -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "DIPTYCH_JIT": "0"},
-        timeout=60,
+        timeout=200,
     )
     assert done.stdout == "6.0 0\n", done.stderr
 
