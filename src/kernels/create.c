@@ -8,7 +8,7 @@
 #include "kernels/kernel.h"
 #include "kernels/loops.h"
 
-enum { GRAIN = 32768, BLOCK = 512 };
+enum { GRAIN = 32768, BLOCK = 512, PIECE = 4096 };
 
 /* ---- one number */
 
@@ -23,7 +23,14 @@ typedef struct Fill {
 
 static void fill_range(void *ctx, int64_t begin, int64_t end) {
     const Fill *f = ctx;
-    gather_strided(end - begin, f->size, f->dst + begin * f->size, (const char *)&f->element, 0);
+    char *dst = f->dst + begin * f->size;
+    int64_t nbytes = (end - begin) * f->size, done = f->size;
+    memcpy(dst, &f->element, (size_t)done);
+    while (done < nbytes) { /* what is full is copied on, in pieces that stay in the cache */
+        int64_t n = min_i64(min_i64(done, PIECE), nbytes - done);
+        memcpy(dst + done, dst, (size_t)n);
+        done += n;
+    }
 }
 
 void fill_number(const Buf *out, double value) {

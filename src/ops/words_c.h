@@ -16,6 +16,7 @@
  */
 #ifndef DIP_WORDS_C_COMMON
 #define DIP_WORDS_C_COMMON
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

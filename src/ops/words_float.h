@@ -118,10 +118,22 @@ WORD V vmullo(V a, V b, V p) {
 }
 
 WORD V vtruncdiv(V x, V y) { return vtrunc(x / y); }
-WORD V vtruncmod(V x, V y) { return WORD_LIBM(fmod)(x, y); }
+/* Exact. In f32, quotients below 2^29 need no libm: their product with y has at most 53 bits, so
+ * the difference in double is exact, and the rounded quotient is at most one too large. */
+WORD V vtruncmod(V x, V y) {
+#ifdef CT_f32
+    W a = fabs((W)x), b = fabs((W)y), q = trunc(a / b);
+    if (q < 0x1p29 && b <= (W)FLT_MAX) {
+        W r = a - q * b;
+        return copysignf((V)(r < 0 ? r + b : r), x);
+    }
+#endif
+    return WORD_LIBM(fmod)(x, y);
+}
 WORD V vfloormod(V x, V y) {
-    V r = WORD_LIBM(fmod)(x, y);
-    V moved = (r < 0) != (y < 0) ? r + y : r;
+    V r = vtruncmod(x, y);
+    I differ = -(I)((r < 0) != (y < 0)); /* signs are random: no branch */
+    V moved = r + vbits(ibits(y) & differ);
     return r == 0 ? vcopysign(r, y) : moved;
 }
 

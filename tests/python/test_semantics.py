@@ -308,3 +308,29 @@ def test_where_takes_any_number_but_zero_as_true() -> None:
     for dtype in (ms.int32, ms.float32, ms.bool_):
         ones, zeros = ms.ops.ones((4,), dtype), ms.ops.zeros((4,), dtype)
         assert ms.ops.where(condition, ones, zeros).tolist() == [1, 0, 1, 0]
+
+
+def test_float_remainders_are_exact_for_any_bits() -> None:
+    """NumPy's fmod is libm's, which is exact."""
+    rng = np.random.default_rng(0)
+    special = np.array(
+        [0, -0.0, 1, np.inf, -np.inf, np.nan, 1e-45, 1e-38, 3.4e38, 0.1, 16777216], np.float32
+    )
+    whole, y = rng.integers(1, 2**24, 20_000), rng.normal(size=20_000).astype(np.float32)
+    near = (whole * y).astype(np.float32)  # quotients that round to an integer
+    pairs = [
+        (rng.integers(0, 2**32, 50_000, np.uint32).view(np.float32),
+         rng.integers(0, 2**32, 50_000, np.uint32).view(np.float32)),
+        (np.repeat(special, 11), np.tile(special, 11)),
+        (near, y),
+        (np.nextafter(near, np.float32(0)), y),
+    ]  # fmt: skip
+    for a, b in pairs:
+        with np.errstate(all="ignore"):
+            f = np.fmod(a, b)
+            moved = np.where((f < 0) != (b < 0), f + b, f)
+        floor = np.where(f == 0, np.copysign(f, b), moved).astype(np.float32)
+        x, y = ms.Tensor(a), ms.Tensor(b)
+        for got, want in ((ms.ops.fmod(x, y), f), (ms.ops.remainder(x, y), floor)):
+            same = got.asnumpy().view(np.uint32) == want.view(np.uint32)
+            assert (same | np.isnan(want)).all()
