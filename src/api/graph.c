@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/memory.h"
 #include "eager/capture.h"
 #include "graph/text.h"
 #include "passes/passes.h"
@@ -11,11 +12,6 @@
 struct dip_Graph {
     Program *program;
 };
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 static Status check_tensors(const char *what, int n, Tensor *const *t) {
     if (n < 0 || (n && !t)) return FAIL(VALUE, "%s: a list of %d tensors is NULL", what, n);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "eager/builder.h"
 #include "eager/dispatch.h"
 #include "eager/node.h"
@@ -32,11 +33,6 @@ static size_t slot_of(const Reach *r, const GradLink *l) {
 static Visit *find(const Reach *r, const GradLink *l) {
     int at = r->nslots ? r->slots[slot_of(r, l)] : 0;
     return at ? &r->visits[at - 1] : NULL;
-}
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
 }
 
 static void rehash(Reach *r, int nslots) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "tensor/pool.h"
 
 _Thread_local Capture *capture_now;
@@ -47,11 +48,6 @@ struct Capture {
     Value *lent; /* those values, in the order of the inputs */
     uint32_t nlent, cap_lent;
 };
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 static void nothing(void *ctx) { (void)ctx; }
 

@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "eager/capture.h"
 #include "eager/dispatch.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 Tensor *capture_mapped(const Tensor *t, Tensor *const *map) {
     Tensor *to = t->symbol ? map[t->symbol] : NULL;

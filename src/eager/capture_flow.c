@@ -7,14 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "eager/capture.h"
 #include "eager/dispatch.h"
 #include "eager/node.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 /* ---- the gradient of If */
 
@@ -24,7 +20,6 @@ typedef struct IfGrad {
     Tensor **then, **other; /* n each, with their links */
     TapeEdge *edges;        /* out of both sides */
     uint64_t since;         /* links older than this stand outside */
-    RegionId parent;
 } IfGrad;
 
 static void if_grad_release(void *ctx) {
@@ -89,10 +84,8 @@ static Status record_if(Tensor *condition, Side then, Side other, uint64_t since
     f->edges = tape_edges(2 * n, f->then, since, &f->nedges);
     Tensor *fake = checked(calloc((size_t)f->nedges + 1, sizeof *fake));
     Tensor **in = checked(calloc((size_t)f->nedges + 1, sizeof *in));
-    for (int i = 0; i < f->nedges; i++) { /* only type, link and output are looked at */
-        fake[i].type = f->edges[i].type;
-        fake[i].link = f->edges[i].link;
-        fake[i].output = (uint16_t)f->edges[i].output;
+    for (int i = 0; i < f->nedges; i++) {
+        fake[i] = tape_edge_handle(&f->edges[i]);
         in[i] = &fake[i];
     }
     CustomGrad custom = {if_backward, if_grad_release, f};

@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "eager/capture.h"
 #include "eager/dispatch.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 typedef struct LoopGrad {
     NodeId node;
@@ -255,10 +251,8 @@ Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *cons
     Tensor *fake = checked(calloc(all + 1, sizeof *fake));
     Tensor **in = checked(calloc(all + 1, sizeof *in));
     for (int i = 0; i < n; i++) in[i] = loop->init[i];
-    for (int i = 0; i < f->nedges; i++) { /* only type, link and output are looked at */
-        fake[i].type = f->edges[i].type;
-        fake[i].link = f->edges[i].link;
-        fake[i].output = (uint16_t)f->edges[i].output;
+    for (int i = 0; i < f->nedges; i++) {
+        fake[i] = tape_edge_handle(&f->edges[i]);
         in[n + i] = &fake[i];
     }
     CustomGrad custom = {loop_backward, loop_grad_release, f};

@@ -14,8 +14,6 @@
 #include "tensor/random.h"
 
 enum { FEW = 8, MAX_ATTRS = 1024 };
-/* Element operations from which releasing a lock is worth it: about 10 us. */
-enum { LONG_RUN = 30000 };
 
 LongRunHooks long_run;
 

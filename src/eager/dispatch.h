@@ -43,5 +43,7 @@ typedef struct LongRunHooks {
     void (*end)(void *state);
 } LongRunHooks;
 extern LongRunHooks long_run;
+/* Element operations (kernel_cost) from which that is worth it: about 10 us. */
+enum { LONG_RUN = 30000 };
 
 #endif

@@ -79,6 +79,10 @@ typedef struct TapeEdge {
     int output;
     TensorType type;
 } TapeEdge;
+/* A handle with the edge's type and link and no value, as an input of tape_record_custom. */
+static inline Tensor tape_edge_handle(const TapeEdge *e) {
+    return (Tensor){.type = e->type, .link = e->link, .output = (uint16_t)e->output};
+}
 /* The edges through which the roots reach back beyond `since`; freed by the caller with free(). */
 TapeEdge *tape_edges(int nroots, Tensor *const *roots, uint64_t since, int *n);
 /* tape_backward for edges instead of leaves; a->since says where the walk ends. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { BLOCK_BYTES = 16384 };
 
 typedef struct GraphBlock {
@@ -11,11 +13,6 @@ typedef struct GraphBlock {
     size_t used, nbytes;
     _Alignas(16) char data[];
 } GraphBlock;
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 void *graph_alloc(Graph *g, size_t nbytes) {
     nbytes = (nbytes + 15) & ~(size_t)15;
@@ -31,14 +28,8 @@ void *graph_alloc(Graph *g, size_t nbytes) {
     return memset(p, 0, nbytes);
 }
 
-/* Room for one more of `size` bytes in the array at *p. */
-static void grow(void *p, uint32_t n, uint32_t *cap, size_t size) {
-    void **array = p;
-    if (n < *cap) return;
-    *cap = *cap ? *cap * 2 : 32;
-    *array = checked(realloc(*array, *cap * size));
-}
-#define GROW(g, name) grow(&(g)->name, (g)->n##name, &(g)->cap_##name, sizeof *(g)->name)
+/* Room for one more in the graph's array `name`. */
+#define GROW(g, name) array_grow(&(g)->name, (g)->n##name, &(g)->cap_##name, 32, sizeof *(g)->name)
 
 Graph *graph_new(void) {
     Graph *g = checked(calloc(1, sizeof *g));

@@ -7,12 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_LIST = 16, MAX_HEX = 65536, ELEMENT_TEXT = 40, MAX_ELEMENT = 8 };
+#include "base/memory.h"
 
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
+enum { SHORT_LIST = 16, MAX_HEX = 65536, ELEMENT_TEXT = 40, MAX_ELEMENT = 8 };
 
 /* ---- one element */
 

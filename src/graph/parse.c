@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "graph/literal.h"
 #include "graph/text.h"
 
@@ -37,11 +38,6 @@ typedef struct Parser {
     uint32_t depth, cap_open;
     NodeId last; /* the node just read, for its line */
 } Parser;
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 static void list_set(List *l, uint32_t i, uint32_t value) {
     if (i >= l->cap) {

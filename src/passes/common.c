@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "passes/passes.h"
 #include "passes/plain.h"
 
@@ -23,11 +24,6 @@ typedef struct Table {
     uint32_t *heads; /* 1 + the latest entry; 0: none */
     uint32_t mask;
 } Table;
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 /* ---- equal nodes */
 

@@ -5,6 +5,7 @@
  * While: one that only feeds itself goes. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
 
@@ -14,11 +15,6 @@ typedef struct Marks {
     Value *todo; /* each value at most once */
     uint32_t ntodo;
 } Marks;
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 static void mark_value(Marks *m, Value v) {
     if (!v || m->values[v]) return;

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "kernels/kernel.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 void edit_init(Edit *e, Graph *g) { *e = (Edit){.g = g}; }
 void edit_done(Edit *e) { free(e->to); }

@@ -6,6 +6,7 @@
  * order, so that users still follow what they use. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
 
@@ -20,11 +21,6 @@ typedef struct Order {
     uint32_t *first; /* first and last use of a value, as places in its region; 0: none */
     uint32_t *last;
 } Order;
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 static void note(Edit *e, NodeId id, void *ctx) {
     Order *o = ctx;

@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "plan/lower.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 /* ---- the other nodes */
 
@@ -110,7 +106,7 @@ static Status enter(Lower *l, NodeId id, RegionId *region) {
         TRY(lower_copy(l, id, graph_type(l->g, param), &spots[param], &spots[n->in[i]]));
         lower_use(l, n->in[i]);
     }
-    lower_grow(&l->loops, l->nloops, &l->cap_loops, sizeof *l->loops);
+    array_grow(&l->loops, l->nloops, &l->cap_loops, 64, sizeof *l->loops);
     l->loops[l->nloops++] = (OpenLoop){.node = id, .begin = l->plan->nsteps};
     return OK;
 }
@@ -315,7 +311,7 @@ Status plan_make(const Program *program, Plan **out) {
     p->program = program;
     p->threads = parallel_threads();
     p->nbuffers = 1;
-    lower_grow(&p->buffers, 0, &p->cap_buffers, sizeof *p->buffers);
+    array_grow(&p->buffers, 0, &p->cap_buffers, 64, sizeof *p->buffers);
     p->buffers[0] = (Buffer){0};
     p->spots = checked(calloc(g->nvalues, sizeof *p->spots));
     Lower l = {.plan = p, .g = g};

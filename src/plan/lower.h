@@ -23,9 +23,6 @@ typedef struct Lower {
     uint32_t nlate;
 } Lower;
 
-/* Room for one more of `size` bytes in the array at *p. */
-void lower_grow(void *p, uint32_t n, uint32_t *cap, size_t size);
-
 /* ---- steps.c: buffers, spots, steps, copies */
 
 BufferId lower_buffer(Lower *l, Home home, uint32_t index, int64_t nbytes, RegionId region);

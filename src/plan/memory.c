@@ -4,17 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "plan/plan.h"
 
 enum {
     ALIGN = 64,
     MANY = 4000
 }; /* beyond MANY only the second, which is not quadratic in practice */
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 typedef struct Item {
     int32_t first, last;

@@ -3,33 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "eager/dispatch.h"
 #include "plan/lower.h"
-
-/* Element operations from which releasing a lock is worth it: about 10 us. */
-enum { LONG_RUN = 30000 };
 
 typedef struct PlanBlock {
     struct PlanBlock *next;
     _Alignas(16) char data[];
 } PlanBlock;
 
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
-
 void *plan_alloc(Plan *p, size_t nbytes) {
     PlanBlock *b = checked(calloc(1, sizeof *b + nbytes));
     b->next = p->blocks;
     p->blocks = b;
     return b->data;
-}
-
-void lower_grow(void *p, uint32_t n, uint32_t *cap, size_t size) {
-    void **array = p;
-    if (n < *cap) return;
-    *cap = *cap ? *cap * 2 : 64;
-    *array = checked(realloc(*array, *cap * size));
 }
 
 void plan_free(Plan *p) {
@@ -53,7 +40,7 @@ void plan_free(Plan *p) {
 
 BufferId lower_buffer(Lower *l, Home home, uint32_t index, int64_t nbytes, RegionId region) {
     Plan *p = l->plan;
-    lower_grow(&p->buffers, p->nbuffers, &p->cap_buffers, sizeof *p->buffers);
+    array_grow(&p->buffers, p->nbuffers, &p->cap_buffers, 64, sizeof *p->buffers);
     p->buffers[p->nbuffers] = (Buffer){.home = (uint8_t)home,
                                        .index = index,
                                        .nbytes = nbytes,
@@ -70,7 +57,7 @@ void lower_touch(Lower *l, BufferId id) {
     for (uint32_t i = l->nloops; i-- > 0;) {
         OpenLoop *loop = &l->loops[i];
         if (b->first >= loop->begin) return;
-        lower_grow(&loop->touched, loop->ntouched, &loop->cap_touched, sizeof *loop->touched);
+        array_grow(&loop->touched, loop->ntouched, &loop->cap_touched, 64, sizeof *loop->touched);
         loop->touched[loop->ntouched++] = id;
     }
 }
@@ -105,7 +92,7 @@ void lower_use(Lower *l, Value v) {
 Step *lower_step(Lower *l, StepKind kind, NodeId node) {
     Plan *p = l->plan;
     uint32_t cap = (uint32_t)p->cap_steps;
-    lower_grow(&p->steps, (uint32_t)p->nsteps, &cap, sizeof *p->steps);
+    array_grow(&p->steps, (uint32_t)p->nsteps, &cap, 64, sizeof *p->steps);
     p->cap_steps = (int32_t)cap;
     Step *s = &p->steps[p->nsteps++];
     *s = (Step){.kind = (uint8_t)kind, .node = node};
@@ -114,7 +101,7 @@ Step *lower_step(Lower *l, StepKind kind, NodeId node) {
 
 static void patch(Lower *l, char **where, BufferId buffer, int64_t offset) {
     Plan *p = l->plan;
-    lower_grow(&p->patches, p->npatches, &p->cap_patches, sizeof *p->patches);
+    array_grow(&p->patches, p->npatches, &p->cap_patches, 64, sizeof *p->patches);
     p->patches[p->npatches++] = (Patch){where, buffer, offset};
 }
 

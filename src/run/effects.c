@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
+#include "base/memory.h"
 
 typedef struct Stack {
     Tensor **items;

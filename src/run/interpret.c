@@ -2,14 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "eager/dispatch.h"
 #include "run/effects.h"
 #include "run/run.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 typedef struct Run {
     const Graph *g;

@@ -2,17 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "eager/dispatch.h"
 #include "kernels/copy.h"
 #include "plan/plan.h"
 #include "run/effects.h"
 #include "run/run.h"
 #include "tensor/pool.h"
-
-static void *checked(void *p) {
-    if (!p) abort(); /* bookkeeping: the pool_small policy */
-    return p;
-}
 
 typedef struct Replay {
     Plan *plan;
