@@ -177,3 +177,14 @@ bool edit_is_free(const Node *n) {
     if (n->kind == N_CONST || n->kind == N_UNDEF) return true;
     return n->kind == N_CALL && (n->op->hidden || !kernel_check(n->op->id));
 }
+
+Value edit_viewed(const Graph *g, Value v) {
+    for (int i = 0; i < 64; i++) {
+        const Node *n = graph_node(g, g->values[v].node);
+        if (!g->values[v].node || n->kind != N_CALL || n->op->kind != K_MAP) break;
+        v = n->in[0];
+    }
+    return v;
+}
+
+bool edit_is_update(const Node *n) { return n->kind == N_CALL && !strncmp(n->op->sig, "param", 5); }

@@ -60,5 +60,10 @@ void edit_merge(Edit *e, NodeId n, NodeId by);
 /* Whether the call may be left out, run more often or at another time: it has no effect beyond its
  * results and no values make it fail. */
 bool edit_is_free(const Node *n);
+/* What v is a view of, directly or through other views; v itself where it is none. Very long chains
+ * are followed a part of the way only. */
+Value edit_viewed(const Graph *g, Value v);
+/* A step of an optimiser: result i is the new value of input i. */
+bool edit_is_update(const Node *n);
 
 #endif

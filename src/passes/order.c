@@ -20,6 +20,7 @@ typedef struct Order {
     NodeId *front;   /* of a place: the first node that stands there */
     uint32_t *first; /* first and last use of a value, as places in its region; 0: none */
     uint32_t *last;
+    uint32_t *taken; /* of the old value of a parameter: the update that overwrites it; 0: none */
 } Order;
 
 static void note(Edit *e, NodeId id, void *ctx) {
@@ -61,6 +62,8 @@ static void use_results(Order *o, RegionId r) {
 /* Whether v takes up memory at that place whatever node n does. */
 static bool is_alive(const Order *o, Value v, const Node *n, uint32_t place) {
     const ValueInfo *info = &o->g->values[v];
+    uint32_t taken = v ? o->taken[edit_viewed(o->g, v)] : 0;
+    if (taken && place > taken) return false;
     if (!v || !info->node || info->region != n->region) return true;
     return graph_node(o->g, info->node)->kind == N_CONST || o->last[v] >= place;
 }
@@ -84,6 +87,7 @@ static uint32_t place_node(Order *o, Graph *g, NodeId id) {
         o->place[id] = place;
     }
     for (int i = 0; i < n->nin; i++) use(o, n->in[i], id);
+    for (int i = 0; i < n->nout && edit_is_update(n); i++) o->taken[n->in[i]] = o->place[id];
     return later;
 }
 
@@ -94,8 +98,9 @@ uint32_t pass_order(Graph *g) {
     o.nodes = checked(calloc(g->nnodes, sizeof *o.nodes));
     o.place = checked(calloc(g->nnodes, sizeof *o.place));
     o.front = checked(calloc(g->nnodes + 1u, sizeof *o.front));
-    o.first = checked(calloc(2 * (size_t)g->nvalues, sizeof *o.first));
+    o.first = checked(calloc(3 * (size_t)g->nvalues, sizeof *o.first));
     o.last = o.first + g->nvalues;
+    o.taken = o.last + g->nvalues;
     edit_init(&e, g);
     edit_walk(&e, &(Visitor){.node = note, .ctx = &o});
     edit_done(&e);

@@ -45,23 +45,12 @@ static void lower_const(Lower *l, NodeId id) {
     lower_settle(l, graph_node(l->g, id)->out[0], &s);
 }
 
-/* An update of a parameter whose results are only results of the function: it runs at the end, when
- * nothing can fail any more. */
-static bool is_late_update(const Lower *l, const Node *n) {
-    if (n->region != BODY || n->nout == 0 || strncmp(n->op->sig, "param", 5)) return false;
-    for (int i = 0; i < n->nout; i++)
-        if (!l->is_written[n->out[i]] || l->uses[n->out[i]] != 1) return false;
-    return true;
-}
-
 static Status lower_node(Lower *l, NodeId id) {
     const Node *n = graph_node(l->g, id);
+    updates_pass(l, n);
     switch ((NodeKind)n->kind) {
     case N_CALL:
-        if (is_late_update(l, n)) {
-            l->late[l->nlate++] = id;
-            return OK;
-        }
+        if (updates_hold(l, id)) return OK;
         if (n->op->kind == K_MAP) return lower_view(l, id);
         if (!kernel_exists(n->op->id))
             return FAIL(UNSUPPORTED, "plan: %s has no kernel of its own", n->op->name);
@@ -201,6 +190,7 @@ static Status lower_body(Lower *l) {
     NodeId at = l->g->regions[BODY].first;
     for (;;) {
         while (!at && region != BODY) TRY(leave(l, &region, &at));
+        if (region == BODY) TRY(updates_lower(l));
         if (!at) return OK;
         const Node *n = graph_node(l->g, at);
         if (n->kind == N_IF || n->kind == N_WHILE) {
@@ -211,52 +201,6 @@ static Status lower_body(Lower *l) {
         TRY(lower_node(l, at));
         at = n->after;
     }
-}
-
-/* ---- updates at the end */
-
-/* Result i of an update overwrites input i when that is the old value of the parameter it belongs
- * to, and nobody reads that value later. */
-static BufferId overwritten(Lower *l, const Node *n, int i) {
-    const Program *p = l->plan->program;
-    const Buffer *b = &l->plan->buffers[l->plan->spots[n->in[i]].buffer];
-    if (b->home != AT_INPUT || b->uses != 1) return 0;
-    int32_t from = p->sources[b->index];
-    if (from < 0 || from % 2 || p->params[from / 2].new_value != n->out[i]) return 0;
-    return l->plan->in_place[from / 2] = l->plan->spots[n->in[i]].buffer;
-}
-
-/* All checks, then all updates. */
-static Status lower_updates(Lower *l) {
-    int32_t first = l->plan->nsteps;
-    for (uint32_t i = 0; i < l->nlate; i++) {
-        const Node *n = graph_node(l->g, l->late[i]);
-        CheckFn check = kernel_check(n->op->id);
-        if (!check) continue;
-        for (int k = 0; k < n->nin; k++)
-            lower_touch(l, n->in[k] ? l->plan->spots[n->in[k]].buffer : 0);
-        Step *s = add_plain(l, l->late[i], STEP_CHECK, n->op, n->attrs, 0);
-        s->check = check;
-        s->args.nout = n->nout; /* their places are not settled: checks look at inputs only */
-        s->args.out = plan_alloc(l->plan, (size_t)n->nout * sizeof *s->args.out);
-    }
-    for (uint32_t i = 0; i < l->nlate; i++) {
-        const Node *n = graph_node(l->g, l->late[i]);
-        BufferId *taken = checked(calloc((size_t)n->nout + 1, sizeof *taken));
-        for (int k = 0; k < n->nout; k++) {
-            taken[k] = overwritten(l, n, k);
-            if (!taken[k])
-                taken[k] =
-                    lower_buffer(l, AT_RESULT, 0, lower_bytes(graph_type(l->g, n->out[k])), BODY);
-        }
-        Status status = lower_kernel(l, l->late[i], taken, false);
-        free(taken);
-        TRY(status);
-    }
-    for (int32_t i = first; i < l->plan->nsteps; i++)
-        if (l->plan->steps[i].kind == STEP_KERNEL && l->plan->steps[i].kernel->prepare)
-            return FAIL(UNSUPPORTED, "plan: an update that prepares");
-    return OK;
 }
 
 /* ---- the whole */
@@ -298,8 +242,9 @@ static Status lower(Lower *l) {
     count_uses(l);
     mark_writes(l);
     place_inputs(l);
+    updates_find(l);
     TRY(lower_body(l));
-    TRY(lower_updates(l));
+    TRY(updates_end(l));
     place_outputs(l);
     plan_memory(l->plan);
     return OK;
@@ -319,13 +264,12 @@ Status plan_make(const Program *program, Plan **out) {
     l.uses = checked(calloc(g->nvalues, sizeof *l.uses));
     l.is_written = checked(calloc(g->nvalues, sizeof *l.is_written));
     l.jumps = checked(calloc(g->nnodes, sizeof *l.jumps));
-    l.late = checked(calloc(g->nnodes, sizeof *l.late));
     Status status = lower(&l);
     for (uint32_t i = 0; i < l.nloops; i++) free(l.loops[i].touched);
     free(l.uses);
     free(l.is_written);
     free(l.jumps);
-    free(l.late);
+    updates_done(&l);
     free(l.loops);
     if (status == OK)
         *out = p;

@@ -11,6 +11,13 @@ typedef struct OpenLoop {
     BufferId *touched; /* made before it: alive until it ends */
 } OpenLoop;
 
+/* Updates of parameters that wait until nothing can fail any more. */
+typedef struct Updates {
+    NodeId *nodes; /* in the order of the body */
+    uint32_t n, checked, reached, lowered;
+    uint32_t failing; /* nodes still to come that may fail */
+} Updates;
+
 typedef struct Lower {
     Plan *plan;
     const Graph *g;
@@ -19,8 +26,7 @@ typedef struct Lower {
     uint32_t nloops, cap_loops;
     bool *is_written; /* of each value: it is the new value or gradient of a parameter */
     int32_t *jumps;   /* of each node: the step whose target is to be set */
-    NodeId *late;     /* updates of parameters, moved to the end */
-    uint32_t nlate;
+    Updates updates;
 } Lower;
 
 /* ---- steps.c: buffers, spots, steps, copies */
@@ -59,5 +65,17 @@ Status lower_dense(Lower *l, NodeId node, Value v, Spot **out);
 Status lower_kernel(Lower *l, NodeId id, const BufferId *taken, bool check);
 /* A view is where its input lies, or a dense copy of it where this layout has no such view. */
 Status lower_view(Lower *l, NodeId id);
+
+/* ---- updates.c: steps that overwrite parameters */
+
+void updates_find(Lower *l);
+void updates_done(Lower *l);
+/* The walk has come to a node: one that may fail is behind it then. */
+void updates_pass(Lower *l, const Node *n);
+/* Whether the node is such an update: updates_lower makes its step when it may run. */
+bool updates_hold(Lower *l, NodeId id);
+/* The steps of updates that may run now, before the next node of the body. */
+Status updates_lower(Lower *l);
+Status updates_end(Lower *l); /* all that are left */
 
 #endif

@@ -1,0 +1,107 @@
+"""What passes and the plan do to the memory and the order of a compiled training step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diptych as ms
+from diptych import Tensor, nn, ops
+
+WIDTH, DEPTH = 256, 8
+
+
+class Chain(nn.Cell):
+    """Square layers, so that every gradient is as large as every other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        ms.set_seed(3)
+        self.layers = nn.CellList([nn.Dense(WIDTH, WIDTH) for _ in range(DEPTH)])
+
+    def construct(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = ops.tanh(layer(x))
+        return x
+
+
+def make_step(net: nn.Cell, optimizer: Any) -> Callable[[Tensor, Tensor], Tensor]:
+    def step(x: Tensor, labels: Tensor) -> Tensor:
+        loss = ops.cross_entropy(net(x), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def batch(n: int = 4) -> tuple[Tensor, Tensor]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, WIDTH)).astype(np.float32)
+    return Tensor(x), Tensor(rng.integers(0, WIDTH, n).astype(np.int32))
+
+
+def values(net: nn.Cell) -> list[bytes]:
+    return [p.asnumpy().tobytes() for p in net.get_parameters()]
+
+
+OPTIMIZERS = [
+    lambda p: nn.SGD(p, 0.1),
+    lambda p: nn.Momentum(p, 0.1, 0.9),
+    lambda p: nn.Adam(p, 0.01),
+]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_updates_run_as_early_as_they_may(
+    optimizer: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, labels = batch()
+    made = {}
+    for skip in ("", "updates"):
+        monkeypatch.setenv("DIPTYCH_SKIP", skip)
+        net = Chain()
+        step = ms.jit(make_step(net, optimizer(net.trainable_params())))
+        losses = [step(x, labels).item() for _ in range(3)]
+        made[skip] = losses, values(net), step.memory_plan()[0]["arena"]
+    eager = Chain()
+    step = make_step(eager, optimizer(eager.trainable_params()))
+    losses = [step(x, labels).item() for _ in range(3)]
+    assert made[""][:2] == made["updates"][:2] == (losses, values(eager))
+    gradient = 4 * WIDTH * WIDTH
+    assert made["updates"][2] >= DEPTH * gradient
+    assert made[""][2] <= 3 * gradient
+
+
+def test_a_step_that_fails_late_changes_nothing() -> None:
+    net = Chain()
+    optimizer = nn.Adam(net.trainable_params(), 0.01)
+    inner = make_step(net, optimizer)
+    table = Tensor(np.arange(4, dtype=np.float32))
+
+    @ms.jit
+    def step(x: Tensor, labels: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+        loss = inner(x, labels)
+        return loss, ops.gather(table, index, 0)
+
+    x, labels = batch()
+    step(x, labels, Tensor([1]))
+    before = values(net), optimizer.global_step.item()
+    with pytest.raises(IndexError):
+        step(x, labels, Tensor([9]))
+    assert (values(net), optimizer.global_step.item()) == before
+    step(x, labels, Tensor([3]))
+    assert values(net) != before[0]
+
+
+def test_a_value_held_outside_outlives_an_early_update() -> None:
+    net = Chain()
+    step = ms.jit(make_step(net, nn.SGD(net.trainable_params(), 0.1)))
+    held = [p.asnumpy() for p in net.trainable_params()]
+    kept = [a.copy() for a in held]
+    step(*batch())
+    assert all(np.array_equal(a, b) for a, b in zip(held, kept, strict=True))
+    assert not np.array_equal(net.layers[0].weight.asnumpy(), kept[0])
