@@ -1,6 +1,7 @@
 /* Gradients for Python: leaves, walking back, custom gradients and hooks. The functions here are
  * the bricks; grad, value_and_grad, vjp and jvp are written over them in diptych/common/grad.py. */
 #include "core.h"
+#include "eager/capture.h"
 
 /* How many recordings enclose this call: gradients taken inside one are recorded themselves. */
 static _Thread_local int depth;
@@ -43,7 +44,8 @@ static PyObject *variable(PyObject *module, PyObject *x) {
     if (!IS_TENSOR(x)) return PyErr_SetString(PyExc_TypeError, "variable: not a Tensor"), NULL;
     Tensor *t = TENSOR(x)->t;
     Tensor *made = tensor_alias(t);
-    if (!dtype_is_float(t->type.dtype)) return tensor_wrap(made);
+    if (t->type.dtype == DT_bool) return tensor_wrap(made);
+    if (capture_is_on() && dtype_is_integer(t->type.dtype)) capture_follow_integers(capture_now);
     if (!t->link || !tape_is_on()) {
         made->link = tape_leaf();
         return tensor_wrap(made);

@@ -116,6 +116,18 @@ static Status accumulate(Visit *v, int output, Tensor *g) {
     return OK;
 }
 
+/* Gives the gradient g of input i of a call to where that input came from. Integers have gradients
+ * of their own dtype. */
+static Status pass_back(const Reach *r, const GradLink *l, int i, Tensor *g) {
+    Visit *v = l->edges[i].link ? find(r, l->edges[i].link) : NULL;
+    if (!v || !v->needed) return OK;
+    DType d = l->types[i].dtype;
+    if (g->type.dtype == d || !dtype_is_integer(d)) return accumulate(v, l->edges[i].output, g);
+    AUTO_TENSOR own = NULL;
+    TRY(dispatch1(OP_cast, &(attrs_cast){.dtype = d}, g, &own));
+    return accumulate(v, l->edges[i].output, own);
+}
+
 static Status run_hooks(Visit *v) {
     for (HookEntry *h = v->link->hooks, *next; h; h = next) {
         next = h->next;
@@ -138,7 +150,12 @@ static Ref ewise_gradient(const GradCtx *c, int k) {
     for (int i = 0; i < c->nin; i++)
         if (needs >> i & 1) in[1 + i] = c->x[i];
     if (needs & 8) in[4] = c->r[0];
-    Ref d = b_call(c->b, ewise_grad_op(c->op, k)->id, NULL, 5, in);
+    const Op *op = ewise_grad_op(c->op, k);
+    Ref d = 0;
+    if (dtype_is_float(b_type(c->b, in[0])->dtype))
+        d = b_call(c->b, op->id, NULL, 5, in);
+    else /* the kernels of slopes are for floats */
+        op->expand(&(ExpandCtx){c->b, op, NULL, 5, 1, in, &d});
     const TensorType *t = c->xtypes[k];
     return b_cast(c->b, b_sum_to(c->b, d, t->rank, t->dims), t->dtype);
 }
@@ -183,11 +200,8 @@ static void ports_init(Ports *p, const GradLink *l, GradCtx *c, Ref **refs,
 }
 
 static Status take_gradients(Reach *r, GradLink *l, EagerBuilder *e, const Ref *dx) {
-    for (int i = 0; i < l->nin; i++) {
-        if (!dx[i] || !l->edges[i].link) continue;
-        Visit *v = find(r, l->edges[i].link);
-        if (v->needed) TRY(accumulate(v, l->edges[i].output, eager_peek(e, dx[i])));
-    }
+    for (int i = 0; i < l->nin; i++)
+        if (dx[i]) TRY(pass_back(r, l, i, eager_peek(e, dx[i])));
     return OK;
 }
 
@@ -231,9 +245,7 @@ static Status walk_custom(Reach *r, Visit *v) {
     Tensor **dx = checked(calloc((size_t)l->nin + 1, sizeof *dx));
     Status status = l->custom.backward(l->custom.ctx, l->nout, v->g, l->nin, dx);
     for (int i = 0; i < l->nin; i++) {
-        Visit *into = l->edges[i].link ? find(r, l->edges[i].link) : NULL;
-        if (status == OK && dx[i] && into && into->needed)
-            status = accumulate(into, l->edges[i].output, dx[i]);
+        if (status == OK && dx[i]) status = pass_back(r, l, i, dx[i]);
         tensor_unref(dx[i]);
     }
     free(dx);

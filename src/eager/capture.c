@@ -30,7 +30,7 @@ struct Capture {
     Graph *graph;
     Storage *stand_in; /* marks the symbolic tensors of this capture */
     Capture *outer;    /* what ran when this one began */
-    bool is_on;
+    bool is_on, follows_integers;
     RegionId *stack;
     uint32_t depth, cap_stack;
     uint32_t line;
@@ -73,6 +73,9 @@ Status capture_begin(Capture *c) {
 
 void capture_borrow(Capture *c) { c->borrows = c->outer != NULL; }
 bool capture_borrows(const Capture *c) { return c->borrows; }
+
+void capture_follow_integers(Capture *c) { c->follows_integers = true; }
+bool capture_follows_integers(const Capture *c) { return c->follows_integers; }
 
 /* ---- symbolic tensors */
 

@@ -56,6 +56,10 @@ Status capture_begin(Capture *c);       /* calls of this thread are captured fro
 Status capture_end(Capture *c);         /* ... and run again; parameters have their old values */
 Graph *capture_graph(const Capture *c); /* borrowed */
 
+/* Integers are differentiated in this capture, so integers that loops carry are too. */
+void capture_follow_integers(Capture *c);
+bool capture_follows_integers(const Capture *c);
+
 /* For gradients that are a graph of their own: values of the capture around `c`, which has begun
  * inside it, become inputs of c. lent(i) are those values, in the order of the inputs. */
 void capture_borrow(Capture *c);

@@ -156,7 +156,9 @@ Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, T
 /* Parameters are variables of their own, so that the tape sees what the body does with them. */
 static Tensor *loop_param(Capture *c, const Loop *loop, const Tensor *init) {
     Tensor *t = capture_region_param(c, loop->condition, &init->type);
-    if (tape_is_on() && dtype_is_float(init->type.dtype)) t->link = tape_leaf();
+    DType d = init->type.dtype;
+    bool may_differ = dtype_is_float(d) || (dtype_is_integer(d) && capture_follows_integers(c));
+    if (tape_is_on() && may_differ) t->link = tape_leaf();
     return t;
 }
 

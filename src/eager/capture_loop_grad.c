@@ -12,7 +12,7 @@
 typedef struct LoopGrad {
     NodeId node;
     int n, nedges;
-    Tensor **params; /* n handles: which carried values are floats, and their types */
+    Tensor **params; /* n handles: of which those with links are differentiated */
     TapeEdge *edges; /* links outside that the body reads */
     uint64_t since;
     Tensor **next; /* n */
@@ -30,8 +30,6 @@ static void loop_grad_release(void *ctx) {
     free(f->edges);
     free(f);
 }
-
-static bool is_float(const Tensor *t) { return dtype_is_float(t->type.dtype); }
 
 /* ---- forward: what a turn leaves */
 
@@ -77,7 +75,7 @@ static void push_turns(Graph *g, NodeId id, const Left *l, int64_t stack) {
 
 /* ---- backward: one turn */
 
-/* The turn's values, from the stack, into the map; carried floats are leaves. */
+/* The turn's values, from the stack, into the map; what is differentiated is a leaf. */
 static GradLink **pop_turn(Capture *c, const LoopGrad *f, const Left *l, int64_t stack,
                            Tensor **map) {
     Tensor **out = checked(calloc((size_t)l->n + 1, sizeof *out));
@@ -86,7 +84,7 @@ static GradLink **pop_turn(Capture *c, const LoopGrad *f, const Left *l, int64_t
     graph_node(capture_graph(c), id)->count = stack;
     for (int i = 0; i < l->n; i++) {
         map[l->values[i]] = out[i];
-        if (i < f->n && is_float(out[i])) out[i]->link = leaves[i] = tape_leaf();
+        if (i < f->n && f->params[i]->link) out[i]->link = leaves[i] = tape_leaf();
     }
     free(out);
     return leaves;
@@ -100,7 +98,7 @@ static Status walk_turn(const LoopGrad *f, GradLink *const *leaves, Tensor *cons
     TapeEdge *edges = checked(calloc((size_t)all + 1, sizeof *edges));
     for (int i = 0; i < f->n; i++) {
         edges[i] = (TapeEdge){leaves[i], 0, f->params[i]->type};
-        if (!is_float(f->params[i]) || !next[i]->link) continue;
+        if (!f->params[i]->link || !next[i]->link) continue;
         roots[nroots] = next[i];
         seeds[nroots++] = g[i];
     }
@@ -113,7 +111,7 @@ static Status walk_turn(const LoopGrad *f, GradLink *const *leaves, Tensor *cons
     return status;
 }
 
-/* Carried values that are no floats pass a zero on; sums from outside add up. */
+/* Carried values without gradients pass a zero on; sums from outside add up. */
 static Status next_gradients(const LoopGrad *f, Tensor *const *g, Tensor **dx) {
     for (int i = 0; i < f->n + f->nedges; i++) {
         Tensor *sum;
@@ -220,7 +218,7 @@ static Status loop_backward(void *ctx, int nout, Tensor *const *g, int nin, Tens
         status = run_back(c, f, &left, stack, first, out);
     }
     for (int i = 0; i < nin && status == OK; i++)
-        if (i >= f->n || is_float(f->params[i])) dx[i] = tensor_ref(out[i]);
+        if (i >= f->n || f->params[i]->link) dx[i] = tensor_ref(out[i]);
     for (int i = 0; i < 2 * all; i++) tensor_unref(first[i]);
     free(first);
     free(left.values);

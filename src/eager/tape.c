@@ -99,9 +99,15 @@ __attribute__((constructor)) static void install(void) { tensor_link_release = l
 
 /* ---- recording */
 
+/* Integer results hang on the tape only where an integer is differentiated: a float cut to an
+ * integer is a constant. */
 static void attach_outputs(GradLink *l, int nout, Tensor *const *out) {
+    bool integers = false;
+    for (int i = 0; i < l->nin; i++)
+        integers |= l->edges[i].link && dtype_is_integer(l->types[i].dtype);
     for (int i = 0; i < nout; i++) {
-        if (!dtype_is_float(out[i]->type.dtype)) continue;
+        DType d = out[i]->type.dtype;
+        if (!dtype_is_float(d) && !(integers && dtype_is_integer(d))) continue;
         out[i]->link = link_ref(l);
         out[i]->output = (uint16_t)i;
     }

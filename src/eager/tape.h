@@ -15,7 +15,8 @@ bool tape_is_on(void);  /* of this thread; on at start */
 bool tape_set(bool on); /* returns the old state */
 /* Any of them is differentiable and recording is on. */
 bool tape_wants(int n, Tensor *const *in);
-/* Hangs a node for this call on its results. `compute` results only of float dtype get links. */
+/* Hangs a node for this call on its results. Floats get links, and integers where a linked input
+ * is an integer. */
 Status tape_record(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
                    Tensor *const *out);
 

@@ -25,7 +25,7 @@ static Ref choose(GradCtx *c, Ref mask, Ref yes, Ref no) {
 static Ref equal(GradCtx *c, Ref x, Ref y) { return b_op2(c->b, OP_equal, NULL, x, y); }
 
 void grad_sum(GradCtx *c) {
-    if (!dtype_is_float(c->xtypes[0]->dtype)) return;
+    if (c->xtypes[0]->dtype == DT_bool) return;
     c->dx[0] = over_input(c, kept(c, b_cast(c->b, c->g[0], c->xtypes[0]->dtype)));
 }
 
@@ -57,7 +57,7 @@ static Ref joined(GradCtx *c, Ref x, bool back) {
 void grad_prod(GradCtx *c) {
     DType d = c->xtypes[0]->dtype;
     Builder *b = c->b;
-    if (!dtype_is_float(d) || type_count(c->xtypes[0]) == 0) return;
+    if (d == DT_bool || type_count(c->xtypes[0]) == 0) return;
     Ref x = joined(c, b_cast(b, c->x[0], DT_f64), false);
     attrs_cumprod before = {.dim = -1, .exclusive = 1, .dtype = DT_NONE}, behind = before;
     behind.reverse = 1;
@@ -74,7 +74,7 @@ static Ref shared(GradCtx *c, Ref x, Ref r) {
 }
 
 void grad_amax(GradCtx *c) {
-    if (!dtype_is_float(c->xtypes[0]->dtype)) return;
+    if (c->xtypes[0]->dtype == DT_bool) return;
     c->dx[0] = b_mul(c->b, kept(c, c->g[0]), shared(c, c->x[0], kept(c, c->r[0])));
 }
 

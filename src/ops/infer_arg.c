@@ -38,7 +38,7 @@ void grad_with_index(GradCtx *c) {
     const ArgAttrs *a = c->attrs;
     Builder *b = c->b;
     TensorType x = *c->xtypes[0], t = x;
-    if (!c->g[0] || !dtype_is_float(x.dtype)) return;
+    if (!c->g[0] || x.dtype == DT_bool) return;
     int64_t n = type_count(&x), axis = 0;
     if (a->axis == ATTR_NONE || x.rank == 0) {
         t = (TensorType){.dtype = x.dtype, .rank = 1, .dims = {n}};

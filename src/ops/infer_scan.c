@@ -42,7 +42,7 @@ static Ref scan(Builder *b, OpId op, Ref x, ScanAttrs s) {
 void grad_cumsum(GradCtx *c) {
     const attrs_cumsum *a = c->attrs;
     DType d = c->xtypes[0]->dtype;
-    if (!dtype_is_float(d)) return;
+    if (d == DT_bool) return;
     ScanAttrs back = {a->axis, a->exclusive, !a->reverse};
     c->dx[0] = b_cast(c->b, scan(c->b, OP_cumsum, c->g[0], back), d);
 }
@@ -94,7 +94,7 @@ void grad_cumprod(GradCtx *c) {
     const attrs_cumprod *a = c->attrs;
     Builder *b = c->b;
     DType d = c->xtypes[0]->dtype;
-    if (!dtype_is_float(d) || type_count(c->xtypes[0]) == 0) return;
+    if (d == DT_bool || type_count(c->xtypes[0]) == 0) return;
     Ref x = b_cast(b, c->x[0], DT_f64), g = b_cast(b, c->g[0], DT_f64);
     attrs_flip turn = {.dims = INTLIST1(a->dim)};
     bool turned = a->reverse && c->xtypes[0]->rank;

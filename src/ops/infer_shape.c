@@ -18,7 +18,7 @@ Status infer_cast(const OpCall *c, TensorType *out) {
 }
 
 void grad_cast(GradCtx *c) {
-    if (dtype_is_float(c->xtypes[0]->dtype)) c->dx[0] = b_cast(c->b, c->g[0], c->xtypes[0]->dtype);
+    if (c->xtypes[0]->dtype != DT_bool) c->dx[0] = b_cast(c->b, c->g[0], c->xtypes[0]->dtype);
 }
 
 void grad_contiguous(GradCtx *c) { c->dx[0] = c->g[0]; }

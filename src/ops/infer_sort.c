@@ -8,7 +8,7 @@
 
 Ref scatter_back(GradCtx *c, Ref index, Ref g, int64_t axis) {
     const TensorType *x = c->xtypes[0];
-    if (!dtype_is_float(x->dtype)) return 0;
+    if (x->dtype == DT_bool) return 0;
     if (x->rank == 0) return g;
     attrs_tensor_scatter_elements a = {.axis = axis, .reduction = "add"};
     Ref zeros = b_op1(c->b, OP_contiguous, NULL, b_zeros_like(c->b, x));

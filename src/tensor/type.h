@@ -29,6 +29,9 @@ extern const DTypeInfo dtype_info[NDTYPES];
 
 static inline int64_t dtype_size(DType d) { return dtype_info[d].nbytes; }
 static inline bool dtype_is_float(DType d) { return dtype_info[d].kind == KIND_FLOAT; }
+static inline bool dtype_is_integer(DType d) {
+    return dtype_info[d].kind != KIND_FLOAT && d != DT_bool;
+}
 static inline bool dtype_is_int(DType d) {
     return dtype_info[d].kind == KIND_INT || dtype_info[d].kind == KIND_UINT;
 }

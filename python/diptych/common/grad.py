@@ -93,6 +93,11 @@ def _recording() -> Iterator[bool]:
         _core.set_grad_enabled(before)
 
 
+def alias(tensor: Tensor) -> Tensor:
+    """Another handle on the same value: in-place operators on the one leave the other."""
+    return _core.repoint(_core.copy_object(0.0), tensor)
+
+
 def _tensors(out: Any) -> list[Tensor]:
     """The tensors in a result, in order."""
     if isinstance(out, Tensor):
@@ -191,6 +196,7 @@ class _Differentiated:
         with _recording() as nested:
             for i in positions:
                 arguments[i] = _core.variable(args[i])
+            inputs = [alias(arguments[i]) for i in positions]
             out = self._fn(*arguments, **kwargs)
         head, aux = out, ()
         if self._has_aux:
@@ -200,7 +206,6 @@ class _Differentiated:
         roots = _tensors(head)
         if not roots:
             raise TypeError("grad: the function gave no Tensor")
-        inputs = [arguments[i] for i in positions]
         wrt = inputs + (weights or [])
         grads = _filled(_core.gradients(roots, [None] * len(roots), wrt, nested, nested), wrt)
         result = self._arrange(grads, len(inputs))
@@ -300,7 +305,8 @@ def vjp(
     """
     with _recording():
         variables = [_core.variable(x) for x in inputs]
-        out = (_compiled("vjp", fn, (), fn) if _core.in_graph_mode() else fn)(*variables)
+        call = _compiled("vjp", fn, (), fn) if _core.in_graph_mode() else fn
+        out = call(*map(alias, variables))
     head, aux = (out[0], tuple(out[1:])) if has_aux else (out, ())
     roots = _tensors(head)
     wanted = _weights(weights) or []
@@ -334,7 +340,7 @@ def _jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool) -> tuple[Any, ...]:
         raise ValueError(f"jvp: {len(points)} inputs, but {len(tangents)} tangents")
     with _recording() as nested:
         variables = [_core.variable(x) for x in points]
-        out = fn(*variables)
+        out = fn(*map(alias, variables))
         head, aux = (out[0], tuple(out[1:])) if has_aux else (out, ())
         roots = _tensors(head)
         dummies = [_core.variable(_ones(r)) for r in roots]

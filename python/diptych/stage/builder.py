@@ -13,7 +13,7 @@ from typing import Any
 from .. import _core
 from .._core import Parameter, Tensor, op_table
 
-__all__ = ["Builder", "Params", "alias", "value_id"]
+__all__ = ["Builder", "Params", "value_id"]
 
 # {id: (parameter, value, gradient or None)}
 Params = dict[int, tuple[Parameter, Tensor, Tensor | None]]
@@ -176,8 +176,3 @@ class Builder:
 def value_id(tensor: Tensor | None) -> int:
     """Equal for two handles that show the same value; 0 for None."""
     return 0 if tensor is None else _core.value_id(tensor)
-
-
-def alias(tensor: Tensor) -> Tensor:
-    """Another handle on the same value: in-place operators on the one leave the other."""
-    return _core.repoint(_core.copy_object(0.0), tensor)

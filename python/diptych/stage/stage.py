@@ -10,8 +10,9 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
+from ..common.grad import alias
 from ..context import get_context
-from .builder import Builder, alias
+from .builder import Builder
 from .errors import DeadPath, GraphError, GraphTypeError
 from .interpreter import Interpreter
 from .result import ABSENT, Argument, Either, Nest, Place, Slot, Staged, Static, Write
