@@ -117,7 +117,7 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "max_call_depth": (1000, _number(1), ""),
     "enable_graph_kernel": (False, _typed(bool), _FUSION),
     "graph_kernel_flags": ("", _typed(str), _FUSION),
-    "enable_mem_reuse": (True, _typed(bool), _MEMORY),
+    "enable_mem_reuse": (True, _typed(bool), ""),
     "memory_optimize_level": ("O0", _one_of("O0", "O1", "O2"), _MEMORY),
     "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), ""),
     "save_graphs_path": (".", _typed(str), ""),
@@ -158,6 +158,8 @@ def _apply(key: str, value: Any) -> Any:
         compile.set_jit(value)
     if key == "runtime_num_threads":
         _core.set_threads(value)
+    if key == "enable_mem_reuse":
+        _core.share_memory(value)
     if key == "max_device_memory":
         _core.set_memory_limit(int(float(value[:-2]) * 2**30))
     if key == "deterministic" and value == "OFF":
@@ -185,8 +187,10 @@ def set_context(**kwargs: Any) -> None:
     each function given to grad, value_and_grad, vjp or jvp, is compiled into one graph. jit: False
     runs everything as plain Python. runtime_num_threads: compute threads, 0 for all.
     max_device_memory: such as "8GB", a limit on tensors. max_call_depth: of calls while a function
-    is compiled. save_graphs: 1 writes the text of each compiled graph to save_graphs_path, 2 and 3
-    also what it was before the passes. Other keys are those of MindSpore; see get_context.
+    is compiled. enable_mem_reuse: False gives each value of a graph memory of its own, as
+    f.memory_plan() shows (does a wrong value come from shared memory?). save_graphs: 1 writes the
+    text of each compiled graph to save_graphs_path, 2 and 3 also what it was before the passes.
+    Other keys are those of MindSpore; see get_context.
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.

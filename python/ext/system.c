@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/loops.h"
+#include "plan/plan.h"
 #include "tensor/pool.h"
 #include "tensor/random.h"
 
@@ -85,6 +86,13 @@ static PyObject *set_threads(PyObject *module, PyObject *value) {
     if (n < 0 || n > 1024)
         return PyErr_SetString(PyExc_ValueError, "threads: 1 to 1024, or 0 for the default"), NULL;
     parallel_set_threads((int)n);
+    Py_RETURN_NONE;
+}
+static PyObject *share_memory(PyObject *module, PyObject *on) {
+    (void)module;
+    int truth = PyObject_IsTrue(on);
+    if (truth < 0) return NULL;
+    plan_share_memory(truth);
     Py_RETURN_NONE;
 }
 
@@ -191,6 +199,8 @@ PyMethodDef system_functions[] = {
     {"set_memory_limit", set_memory_limit, METH_O, NULL},
     {"threads", threads, METH_NOARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
+    {"share_memory", share_memory, METH_O,
+     "Whether values of a graph that are not alive at once share memory."},
     {"isa", isa, METH_NOARGS, NULL},
     {"tensor_bytes", tensor_bytes, METH_O, NULL},
     {"tensor_from_bytes", tensor_from_bytes, METH_VARARGS, NULL},

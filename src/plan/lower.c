@@ -205,6 +205,14 @@ static Status lower_body(Lower *l) {
 
 /* ---- the whole */
 
+static atomic_bool shares_memory = true;
+
+void plan_share_memory(bool on) { shares_memory = on; }
+
+PlanSettings plan_settings(void) {
+    return (PlanSettings){.shares = shares_memory, .threads = parallel_threads()};
+}
+
 static void count_uses(Lower *l) {
     for (NodeId n = 1; n < l->g->nnodes; n++)
         for (int i = 0; i < l->g->nodes[n].nin && l->g->nodes[n].region; i++)
@@ -254,7 +262,7 @@ Status plan_make(const Program *program, Plan **out) {
     const Graph *g = program->graph;
     Plan *p = checked(calloc(1, sizeof *p));
     p->program = program;
-    p->threads = parallel_threads();
+    p->settings = plan_settings();
     p->nbuffers = 1;
     array_grow(&p->buffers, 0, &p->cap_buffers, 64, sizeof *p->buffers);
     p->buffers[0] = (Buffer){0};

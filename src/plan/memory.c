@@ -1,6 +1,7 @@
-/* Places in the arena: buffers that are alive at the same time must not overlap. Two heuristics are
- * tried and the smaller arena is kept: the largest buffers first (greedy by size, Pisarchyk and Lee
- * 2020), and the order of the steps with the best-fitting gap. */
+/* Places in the arena: buffers that are alive at the same time must not overlap. Heuristics are
+ * tried until one comes near what no plan can do without, and the smallest arena is kept: the order
+ * of the steps with the best-fitting gap, then greedy by size (Pisarchyk and Lee 2020), by size
+ * times life, and by how crowded the most crowded step of a life is (Maas et al. 2022). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,14 @@
 
 enum {
     ALIGN = 64,
-    MANY = 4000
-}; /* beyond MANY only the second, which is not quadratic in practice */
+    MANY = 4000, /* beyond that only the first, which is not quadratic in practice */
+    NEAR = 50    /* good enough: within 1/NEAR of the floor */
+};
 
 typedef struct Item {
     int32_t first, last;
     int64_t nbytes, at;
+    int64_t crowd; /* the most bytes alive at a step of its life */
     BufferId buffer;
 } Item;
 
@@ -24,6 +27,16 @@ static int larger_first(const void *a, const void *b) {
     const Item *x = a, *y = b;
     if (x->nbytes != y->nbytes) return x->nbytes < y->nbytes ? 1 : -1;
     return x->buffer < y->buffer ? -1 : 1;
+}
+static int larger_and_longer_first(const void *a, const void *b) {
+    const Item *x = a, *y = b;
+    double one = (double)x->nbytes * (x->last - x->first + 1);
+    double two = (double)y->nbytes * (y->last - y->first + 1);
+    return one != two ? (one < two ? 1 : -1) : larger_first(a, b);
+}
+static int crowded_first(const void *a, const void *b) {
+    const Item *x = a, *y = b;
+    return x->crowd != y->crowd ? (x->crowd < y->crowd ? 1 : -1) : larger_first(a, b);
 }
 static int earlier_first(const void *a, const void *b) {
     const Item *x = a, *y = b;
@@ -64,9 +77,10 @@ static int64_t extent(const Item *items, uint32_t n) {
     return most;
 }
 
-static int64_t place_by_size(Item *items, uint32_t n) {
+/* In a given order, each in the best gap. */
+static int64_t place_by(Item *items, uint32_t n, int (*order)(const void *, const void *)) {
     uint32_t *placed = checked(malloc((n + 1) * sizeof *placed));
-    qsort(items, n, sizeof *items, larger_first);
+    qsort(items, n, sizeof *items, order);
     for (uint32_t i = 0; i < n; i++) {
         items[i].at = best_gap(items, placed, i, i);
         insert(placed, i, items, i);
@@ -92,19 +106,35 @@ static int64_t place_by_time(Item *items, uint32_t n) {
     return extent(items, n);
 }
 
-/* The most bytes alive at any step: no plan can do with less. */
-static int64_t most_alive(const Plan *p, const Item *items, uint32_t n) {
-    int64_t *change = checked(calloc((size_t)p->nsteps + 2, sizeof *change)), alive = 0, most = 0;
+/* Bytes alive at each step, and the most of all: no plan can do with less. */
+static int64_t *count_alive(const Plan *p, const Item *items, uint32_t n, int64_t *most) {
+    int64_t *alive = checked(calloc((size_t)p->nsteps + 2, sizeof *alive));
     for (uint32_t i = 0; i < n; i++) {
-        change[items[i].first] += items[i].nbytes;
-        change[items[i].last + 1] -= items[i].nbytes;
+        alive[items[i].first] += items[i].nbytes;
+        alive[items[i].last + 1] -= items[i].nbytes;
     }
-    for (int32_t s = 0; s <= p->nsteps; s++) {
-        alive += change[s];
-        if (alive > most) most = alive;
+    *most = alive[0];
+    for (int32_t s = 1; s <= p->nsteps; s++) {
+        alive[s] += alive[s - 1];
+        if (alive[s] > *most) *most = alive[s];
     }
-    free(change);
-    return most;
+    return alive;
+}
+
+static void find_crowds(Item *items, uint32_t n, const int64_t *alive) {
+    for (uint32_t i = 0; i < n; i++)
+        for (int32_t s = items[i].first; s <= items[i].last; s++)
+            if (alive[s] > items[i].crowd) items[i].crowd = alive[s];
+}
+
+/* One behind the other: no memory is used twice. */
+static int64_t place_apart(Item *items, uint32_t n) {
+    int64_t end = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        items[i].at = end;
+        end += items[i].nbytes;
+    }
+    return end;
 }
 
 static void take(Plan *p, const Item *items, uint32_t n, int64_t arena) {
@@ -119,6 +149,22 @@ int64_t plan_results(const Plan *p) {
     return nbytes;
 }
 
+/* Whether more trying is worth its time. */
+static bool is_wide(const Plan *p, uint32_t n) {
+    return n <= MANY && p->arena > p->floor + p->floor / NEAR;
+}
+
+static void place_best(Plan *p, Item *items, uint32_t n, const int64_t *alive) {
+    static int (*const orders[])(const void *, const void *) = {
+        larger_first, larger_and_longer_first, crowded_first};
+    take(p, items, n, place_by_time(items, n));
+    if (is_wide(p, n)) find_crowds(items, n, alive);
+    for (size_t i = 0; i < COUNT_OF(orders) && is_wide(p, n); i++) {
+        int64_t arena = place_by(items, n, orders[i]);
+        if (arena < p->arena) take(p, items, n, arena);
+    }
+}
+
 void plan_memory(Plan *p) {
     Item *items = checked(calloc(p->nbuffers, sizeof *items));
     uint32_t n = 0;
@@ -126,13 +172,14 @@ void plan_memory(Plan *p) {
         const Buffer *from = &p->buffers[b];
         if (from->home != AT_ARENA || from->nbytes == 0) continue;
         int32_t last = from->last > p->nsteps ? p->nsteps : from->last;
-        items[n++] = (Item){from->first, last, align(from->nbytes), 0, b};
+        items[n++] =
+            (Item){.first = from->first, .last = last, .nbytes = align(from->nbytes), .buffer = b};
     }
-    p->floor = most_alive(p, items, n);
-    take(p, items, n, place_by_time(items, n));
-    if (n <= MANY && p->arena > p->floor) {
-        int64_t arena = place_by_size(items, n);
-        if (arena < p->arena) take(p, items, n, arena);
-    }
+    int64_t *alive = count_alive(p, items, n, &p->floor);
+    if (p->settings.shares)
+        place_best(p, items, n, alive);
+    else
+        take(p, items, n, place_apart(items, n));
+    free(alive);
     free(items);
 }

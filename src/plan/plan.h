@@ -75,6 +75,12 @@ typedef struct Patch {
     int64_t offset;
 } Patch;
 
+/* What set_context says about plans made from then on. */
+typedef struct PlanSettings {
+    bool shares; /* values that are not alive at once share memory */
+    int threads; /* that the kernels are prepared for */
+} PlanSettings;
+
 typedef struct Plan {
     const Program *program;
     Step *steps;
@@ -85,13 +91,16 @@ typedef struct Plan {
         *in_place; /* of each parameter: its input's buffer, which is its new value, too; 0: no */
     int32_t nsteps, cap_steps;
     uint32_t nbuffers, cap_buffers, npatches, cap_patches;
-    int64_t arena, floor; /* bytes; the most that is alive at once */
-    int threads;          /* that the kernels were prepared for */
+    int64_t arena, floor;  /* bytes; the most that is alive at once */
+    PlanSettings settings; /* it was made with these */
     struct PlanBlock *blocks;
     char *arena_at; /* for which the patches are written */
     atomic_bool is_running;
     bool is_long; /* so much work that locks are worth releasing */
 } Plan;
+
+PlanSettings plan_settings(void);
+void plan_share_memory(bool on);
 
 /* UNSUPPORTED when the graph holds something plans do not do; then it is run node by node. */
 Status plan_make(const Program *p, Plan **out);

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/parallel.h"
-
 static _Thread_local const Line *failed_at;
 
 const Line *run_failed_at(void) { return failed_at; }
@@ -12,9 +10,14 @@ void run_note_failure(const Line *line) { failed_at = line->line ? line : NULL; 
 
 static void free_plan(void *plan) { plan_free(plan); }
 
+static bool is_up_to_date(const Plan *p) {
+    PlanSettings now = plan_settings();
+    return p->settings.threads == now.threads && p->settings.shares == now.shares;
+}
+
 const Plan *program_plan(Program *p) {
     Plan *plan = p->plan;
-    if (plan && plan->threads != parallel_threads() && !plan->is_running) {
+    if (plan && !is_up_to_date(plan) && !plan->is_running) {
         plan_free(plan);
         p->plan = plan = NULL;
         p->has_no_plan = false;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -105,3 +105,35 @@ def test_a_value_held_outside_outlives_an_early_update() -> None:
     step(*batch())
     assert all(np.array_equal(a, b) for a, b in zip(held, kept, strict=True))
     assert not np.array_equal(net.layers[0].weight.asnumpy(), kept[0])
+
+
+@pytest.fixture
+def context() -> Iterator[Callable[..., None]]:
+    """set_context; what was set is as before afterwards."""
+    before: dict[str, Any] = {}
+
+    def change(**settings: Any) -> None:
+        for key in settings:
+            before.setdefault(key, ms.get_context(key))
+        ms.set_context(**settings)
+
+    yield change
+    ms.set_context(**before)
+
+
+def test_values_share_memory_unless_told_otherwise(context: Callable[..., None]) -> None:
+    @ms.jit
+    def f(x: Tensor) -> Tensor:
+        for _ in range(10):
+            x = ops.softmax(x, -1) * 2
+        return x
+
+    x = Tensor(np.random.default_rng(1).normal(size=(64, 64)).astype(np.float32))
+    shared = f(x), f.memory_plan()[0]
+    context(enable_mem_reuse=False)
+    apart = f(x), f.memory_plan()[0]
+    assert shared[0].tolist() == apart[0].tolist()
+    assert shared[1]["arena"] <= 2 * 64 * 64 * 4
+    assert apart[1]["arena"] >= 9 * 64 * 64 * 4
+    context(enable_mem_reuse=True)
+    assert f.memory_plan()[0] == shared[1]
