@@ -4,7 +4,7 @@
  * A leaf is a run of at most LEAF elements. Element i of a leaf goes to lane i mod L; the lanes
  * meet as a tree, lane j with lane j + L/2, then L/4 ... Leaves meet as a binary counter: full
  * subtrees of 1, 2, 4 ... consecutive leaves, what is left at the end from the right to the left.
- * L is 32 for rows of WIDE_ROW elements and more, else 16. */
+ * L is 64 for rows of WIDE_ROW elements and more, else 16. */
 #ifndef DIP_LANES_H
 #define DIP_LANES_H
 
@@ -56,10 +56,10 @@ enum { MAX_LEVELS = 48 }; /* a tree over 2^48 leaves */
 
 #define MAKE_LEAF(name, start)                                                                     \
     LANES_UNUSED static void FN(add, name)(int64_t n, const V *xs, V c, V *lanes, bool wide) {     \
-        wide ? FN(add32, name)(n, xs, c, lanes) : FN(add16, name)(n, xs, c, lanes);                \
+        wide ? FN(add64, name)(n, xs, c, lanes) : FN(add16, name)(n, xs, c, lanes);                \
     }                                                                                              \
     LANES_UNUSED static V FN(finish, name)(V * lanes, bool wide) {                                 \
-        return wide ? FN(join, name)(lanes, 32) : FN(join, name)(lanes, 16);                       \
+        return wide ? FN(join, name)(lanes, 64) : FN(join, name)(lanes, 16);                       \
     }                                                                                              \
     LANES_UNUSED static V FN(leaf, name)(int64_t n, const V *xs, V c, bool wide) {                 \
         V lanes[LANES];                                                                            \
@@ -122,7 +122,7 @@ enum { MAX_LEVELS = 48 }; /* a tree over 2^48 leaves */
     }
 
 #define MAKE_PASS(name, start, element, meeting)                                                   \
-    MAKE_ADD(name, 32, element, meeting)                                                           \
+    MAKE_ADD(name, 64, element, meeting)                                                           \
     MAKE_ADD(name, 16, element, meeting)                                                           \
     MAKE_JOIN(name, meeting)                                                                       \
     MAKE_LEAF(name, start)                                                                         \

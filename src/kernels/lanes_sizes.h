@@ -5,9 +5,9 @@
 enum {
     LEAF = 4096,    /* elements of a leaf of a row */
     LEAF_ROWS = 32, /* rows of a leaf of columns */
-    LANES = 32,     /* of rows of WIDE_ROW elements and more */
+    LANES = 64,     /* of rows of WIDE_ROW elements and more */
     FEW_LANES = 16, /* of shorter rows */
-    WIDE_ROW = 128,
+    WIDE_ROW = 256,
 };
 
 #endif
