@@ -1,13 +1,15 @@
 """What a compiled call depends on among its arguments: the key of the cache.
 
 Tensors count by dtype, shape and whether a gradient is wanted; numbers, strings and such by type
-and value; containers item by item; everything else is the object itself.
+and value; containers item by item; a bound method, which is another object at each access, by its
+function and its object; everything else is the object itself.
 """
 
 from __future__ import annotations
 
 import enum
 import sys
+import types
 from typing import Any
 
 from .. import _core
@@ -102,6 +104,8 @@ def _static_token(value: Any) -> Any:
         return complex, value.real.hex(), value.imag.hex()
     if isinstance(value, enum.Enum | range):
         return kind, value
+    if kind is types.MethodType:
+        return kind, Same(value.__func__), Same(value.__self__)
     if kind is slice:
         return slice, tuple(_static_token(v) for v in (value.start, value.stop, value.step))
     np = sys.modules.get("numpy")  # not imported: no value is of its types
