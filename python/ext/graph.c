@@ -362,6 +362,15 @@ static PyObject *graph_host(PyObject *self, PyObject *args, PyObject *keywords) 
 
 /* ---- parameters */
 
+/* (Parameter, value, grad or None); takes the tensors over */
+static PyObject *param_state(const Param *p, Tensor *value, Tensor *grad) {
+    PyObject *v = tensor_wrap(value), *g = grad ? tensor_wrap(grad) : Py_NewRef(Py_None);
+    if (v && g) return Py_BuildValue("ONN", p->handle, v, g);
+    Py_XDECREF(v);
+    Py_XDECREF(g);
+    return NULL;
+}
+
 /* params() -> [(Parameter, value, grad or None), ...] of those the graph has touched */
 static PyObject *graph_params(PyObject *self, PyObject *none) {
     (void)none;
@@ -370,13 +379,27 @@ static PyObject *graph_params(PyObject *self, PyObject *none) {
     for (uint32_t i = 0; list && i < capture_nparams(c); i++) {
         Param *p = capture_param(c, i);
         if (!p->handle) continue;
-        PyObject *value = tensor_wrap(tensor_ref(p->value));
-        PyObject *grad = p->grad ? tensor_wrap(tensor_ref(p->grad)) : Py_NewRef(Py_None);
-        PyObject *item = value && grad ? Py_BuildValue("ONN", p->handle, value, grad) : NULL;
+        PyObject *item =
+            param_state(p, tensor_ref(p->value), p->grad ? tensor_ref(p->grad) : NULL);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
     }
     return list;
+}
+
+/* entry(parameter) -> (Parameter, value, grad or None) as the graph found it */
+static PyObject *graph_entry(PyObject *self, PyObject *o) {
+    Capture *c = capture_of(self);
+    if (!c) return NULL;
+    if (!PyObject_TypeCheck(o, (PyTypeObject *)core.parameter))
+        return PyErr_SetString(PyExc_TypeError, "entry: not a Parameter"), NULL;
+    for (uint32_t i = 0; i < capture_nparams(c); i++) {
+        Tensor *value, *grad;
+        if (capture_param(c, i) != PARAMETER(o)->param) continue;
+        capture_entry(c, i, &value, &grad);
+        return param_state(PARAMETER(o)->param, value, grad);
+    }
+    return PyErr_SetString(PyExc_ValueError, "entry: the graph has not touched the parameter"), NULL;
 }
 
 /* set_param(parameter, value, grad) */
@@ -569,6 +592,7 @@ static PyMethodDef graph_methods[] = {
     {"host", CFUNC(graph_host), METH_VARARGS | METH_KEYWORDS,
      "host(function, tensors, [(dtype, shape), ...], deferred=False) -> tuple of Tensors"},
     {"params", graph_params, METH_NOARGS, "[(Parameter, value, grad or None), ...] touched so far"},
+    {"entry", graph_entry, METH_O, "entry(parameter) -> (Parameter, value, grad) as found"},
     {"set_param", graph_set_param, METH_VARARGS, "set_param(parameter, value, grad=None)"},
     {"set_line", graph_set_line, METH_VARARGS,
      "set_line(file, line, column, end_column, function): position of the nodes that follow"},

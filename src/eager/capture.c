@@ -210,6 +210,12 @@ Tensor *capture_symbolic(const Tensor *t) {
 uint32_t capture_nparams(const Capture *c) { return c->nparams; }
 Param *capture_param(const Capture *c, uint32_t i) { return c->params[i].param; }
 
+void capture_entry(Capture *c, uint32_t i, Tensor **value, Tensor **grad) {
+    const ParamTrace *t = &c->params[i];
+    *value = symbol_new(c, t->value);
+    *grad = t->grad ? symbol_new(c, t->grad) : NULL;
+}
+
 static void restore(ParamTrace *t) {
     Param *p = t->param;
     param_take(p, t->old_value);
@@ -426,11 +432,12 @@ static Status set_results(Capture *c, int n, const Value *outputs) {
     uint32_t all = (uint32_t)n;
     for (uint32_t i = 0; i < c->nparams && status == OK; i++) {
         const ParamTrace *t = &c->params[i];
-        if (t->new_value) v[all++] = graph_visible(c->graph, t->new_value, BODY);
-        if (t->new_grad) v[all++] = graph_visible(c->graph, t->new_grad, BODY);
+        if (t->new_value) v[all++] = t->new_value;
+        if (t->new_grad) v[all++] = t->new_grad;
     }
-    for (uint32_t i = 0; i < all && status == OK; i++)
-        if (!v[i])
+    /* Handing one out of its branch would leave it undefined where the branch is not taken. */
+    for (uint32_t i = (uint32_t)n; i < all && status == OK; i++)
+        if (c->graph->values[v[i]].region != BODY)
             status = FAIL(RUNTIME, "a parameter's new value was left inside a loop or branch");
     if (status == OK) graph_results(c->graph, BODY, all, v);
     free(v);

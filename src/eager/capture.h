@@ -135,6 +135,8 @@ Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *cons
 /* ---- parameters: for undoing and joining branches */
 uint32_t capture_nparams(const Capture *c);
 Param *capture_param(const Capture *c, uint32_t i);
+/* New symbolic handles on what it held before the capture wrote to it; *grad may be NULL. */
+void capture_entry(Capture *c, uint32_t i, Tensor **value, Tensor **grad);
 /* Makes p an input of the capture that runs, if it is not one yet. */
 void capture_touch(Param *p);
 /* A new symbolic handle on t's value, in the capture that runs; a concrete one becomes a constant.

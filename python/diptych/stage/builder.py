@@ -58,9 +58,8 @@ class Builder:
         return made
 
     def touch(self, parameter: Parameter) -> None:
-        """Makes a parameter an input of the graph; its value at entry is kept for undoing."""
-        if id(parameter) not in self._entry:
-            self._entry[id(parameter)] = (parameter, parameter.value(), parameter.grad)
+        """Makes a parameter an input of the graph."""
+        parameter.value()
 
     def finish(self, outputs: Sequence[Tensor]) -> None:
         """Names the results."""
@@ -148,14 +147,19 @@ class Builder:
 
     def params(self) -> Params:
         """Parameters touched so far with their present values and gradients, by id."""
-        now = {id(p): (p, value, grad) for p, value, grad in self.graph.params()}
-        return {**self._entry, **now}
+        return {id(p): (p, value, grad) for p, value, grad in self.graph.params()}
+
+    def _entered(self, parameter: Parameter) -> tuple[Parameter, Tensor, Tensor | None]:
+        """What a parameter held when the graph began, also one that a native call touched."""
+        if id(parameter) not in self._entry:
+            self._entry[id(parameter)] = self.graph.entry(parameter)
+        return self._entry[id(parameter)]
 
     def params_since(self, before: Params) -> Params:
         """What has changed since ``before``, which came from ``params``."""
         changed: Params = {}
         for key, now in self.params().items():
-            old = before.get(key) or self._entry.get(key, now)
+            old = before.get(key) or self._entered(now[0])
             if any(value_id(a) != value_id(b) for a, b in zip(now[1:], old[1:], strict=True)):
                 changed[key] = now
         return changed
@@ -168,7 +172,7 @@ class Builder:
     def undo_params(self, before: Params) -> Params:
         """Takes back what has changed since ``before``; returns it."""
         changed = self.params_since(before)
-        old = {key: before.get(key) or self._entry[key] for key in changed}
+        old = {key: before.get(key) or self._entered(now[0]) for key, now in changed.items()}
         self.set_params(old)
         return changed
 
