@@ -70,6 +70,12 @@ bool tensor_warn_part(TensorObject *self);
 PyObject *shape_tuple(const TensorType *type);
 bool tensor_type_init(PyObject *module);
 
+/* ---- sizes.c: sizes that are not known */
+
+/* False with ValueError for a placeholder. */
+bool tensor_has_sizes(const Tensor *t);
+bool sizes_init(PyObject *module);
+
 /* ---- convert.c: Python values to tensors */
 
 /* bool, int, float and NumPy scalars. */

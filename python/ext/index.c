@@ -136,6 +136,7 @@ static PyObject *ask(const char *what, PyObject *a, PyObject *b, PyObject *c) {
 
 PyObject *tensor_subscript(PyObject *self, PyObject *key) {
     Window w;
+    if (!tensor_has_sizes(TENSOR(self)->t)) return NULL;
     int is_basic = window_from_key(&w, &TENSOR(self)->t->type, key);
     if (is_basic < 0) return NULL;
     if (!is_basic) return ask("index_get", self, key, NULL);
@@ -178,6 +179,7 @@ int tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     if (!value)
         return PyErr_SetString(PyExc_TypeError, "elements of a tensor cannot be deleted"), -1;
     Window w;
+    if (!tensor_has_sizes(TENSOR(self)->t)) return -1;
     int is_basic = window_from_key(&w, &TENSOR(self)->t->type, key);
     if (is_basic < 0 || !tensor_warn_part(TENSOR(self))) return -1;
     if (!is_basic) {

@@ -22,6 +22,7 @@ static int parameter_init(PyObject *o, PyObject *args, PyObject *keywords) {
         return -1;
     Tensor *t = tensor_from_object(value, DT_NONE);
     if (!t) return -1;
+    if (!tensor_has_sizes(t)) return tensor_unref(t), -1;
     Param *made = param_new(name, t);
     tensor_unref(t);
     Status status = requires_grad ? OK : param_require_grad(made, false);

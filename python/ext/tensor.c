@@ -143,7 +143,8 @@ static PyObject *tensor_tolist(PyObject *self, PyObject *none) {
 PyObject *shape_tuple(const TensorType *type) {
     PyObject *shape = PyTuple_New(type->rank);
     for (int i = 0; shape && i < type->rank; i++) {
-        PyObject *n = PyLong_FromLongLong(type->dims[i]);
+        PyObject *n =
+            type->dims[i] == UNKNOWN_SIZE ? Py_NewRef(Py_None) : PyLong_FromLongLong(type->dims[i]);
         if (!n) return Py_DECREF(shape), NULL;
         PyTuple_SET_ITEM(shape, i, n);
     }
@@ -166,6 +167,7 @@ static PyObject *get_ndim(PyObject *self, void *c) {
 }
 static PyObject *get_size(PyObject *self, void *c) {
     (void)c;
+    if (!tensor_has_sizes(TENSOR(self)->t)) return NULL;
     return PyLong_FromLongLong(tensor_count(TENSOR(self)->t));
 }
 static PyObject *get_itemsize(PyObject *self, void *c) {
@@ -174,6 +176,7 @@ static PyObject *get_itemsize(PyObject *self, void *c) {
 }
 static PyObject *get_nbytes(PyObject *self, void *c) {
     (void)c;
+    if (!tensor_has_sizes(TENSOR(self)->t)) return NULL;
     return PyLong_FromLongLong(tensor_nbytes(TENSOR(self)->t));
 }
 static PyObject *get_strides(PyObject *self, void *c) {
@@ -226,7 +229,8 @@ static Py_hash_t tensor_hash(PyObject *self) {
 static PyObject *symbol_text(PyObject *self) {
     const Tensor *t = TENSOR(self)->t;
     char text[200];
-    return PyUnicode_FromFormat("<%s of a graph>", type_text(&t->type, text, sizeof text));
+    return PyUnicode_FromFormat(tensor_is_placeholder(t) ? "<placeholder %s>" : "<%s of a graph>",
+                                type_text(&t->type, text, sizeof text));
 }
 
 static PyObject *tensor_repr(PyObject *self) {
@@ -242,6 +246,7 @@ static PyObject *tensor_str(PyObject *self) {
 
 static Py_ssize_t tensor_length(PyObject *self) {
     const TensorType *type = &TENSOR(self)->t->type;
+    if (!tensor_has_sizes(TENSOR(self)->t)) return -1;
     if (type->rank) return type->dims[0];
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
     return -1;

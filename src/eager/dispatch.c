@@ -244,6 +244,8 @@ static void draw(const Op *op, void *attrs, int64_t count) {
 }
 
 static Status check_arity(const Op *op, int nin, Tensor *const *in) {
+    for (int i = 0; i < nin; i++)
+        if (in[i]) TRY(tensor_check_placeholder(in[i]));
     if (nin < op->nin_min || (op->nin_max != NIN_ANY && nin > op->nin_max))
         return FAIL(TYPE, "%s: got %d inputs; it takes (%s)", op->name, nin, op->sig);
     int required = op->nin_max == NIN_ANY ? nin : op->nin_min;

@@ -53,8 +53,30 @@ void tensor_free(Tensor *t) {
     pool_small_free(t, sizeof *t);
 }
 
+static void nothing(void *ctx) { (void)ctx; }
+
+Tensor *tensor_placeholder(const TensorType *type) {
+    Storage *none;
+    storage_lend(NULL, 0, nothing, NULL, &none);
+    Tensor *t = tensor_over(none, type, (int64_t[MAX_RANK]){0}, NULL);
+    storage_unref(none);
+    t->dense = false;
+    t->symbol = PLACEHOLDER_SYMBOL;
+    return t;
+}
+
+Status tensor_check_placeholder(const Tensor *t) {
+    if (DIP_LIKELY(!tensor_is_placeholder(t))) return OK;
+    char text[200];
+    return FAIL(VALUE,
+                "The inputs shape can not be None in graph mode: %s is a placeholder without "
+                "values; give it to set_inputs or input_signature and call with real tensors",
+                type_text(&t->type, text, sizeof text));
+}
+
 Status tensor_check_values(const Tensor *t, const char *what) {
     if (DIP_LIKELY(!t->symbol)) return OK;
+    TRY(tensor_check_placeholder(t));
     char text[200];
     return FAIL(TYPE,
                 "%s: the values of this tensor (%s) are known only when the compiled function runs",

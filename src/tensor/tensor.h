@@ -60,7 +60,17 @@ static inline bool tensor_is_exclusive(const Tensor *t, int holders) {
            !storage_is_shared(t->storage);
 }
 
-/* TYPE for a symbolic tensor: it has no bytes to look at. `what` asks. */
+/* A tensor that stands for others of its kind: it has no bytes, and sizes that are UNKNOWN_SIZE may
+ * be any. */
+#define PLACEHOLDER_SYMBOL UINT32_MAX
+Tensor *tensor_placeholder(const TensorType *type);
+static inline bool tensor_is_placeholder(const Tensor *t) {
+    return t->symbol == PLACEHOLDER_SYMBOL;
+}
+/* VALUE for a placeholder: nothing can be computed from it. */
+Status tensor_check_placeholder(const Tensor *t);
+
+/* TYPE for a symbolic tensor, VALUE for a placeholder: it has no bytes to look at. `what` asks. */
 Status tensor_check_values(const Tensor *t, const char *what);
 /* Copies any layout to a dense row-major block of the same dtype. */
 void tensor_copy_dense(const Tensor *t, void *dst);

@@ -113,8 +113,12 @@ Status type_axis(const char *op, int64_t axis, int rank, int *out) {
 
 char *type_text(const TensorType *t, char *buf, size_t size) {
     size_t at = (size_t)snprintf(buf, size, "%s[", dtype_name(t->dtype));
-    for (int i = 0; i < t->rank && at < size; i++)
-        at += (size_t)snprintf(buf + at, size - at, i ? ", %lld" : "%lld", (long long)t->dims[i]);
+    for (int i = 0; i < t->rank && at < size; i++) {
+        const char *comma = i ? ", " : "";
+        at += (size_t)(t->dims[i] == UNKNOWN_SIZE
+                           ? snprintf(buf + at, size - at, "%sNone", comma)
+                           : snprintf(buf + at, size - at, "%s%lld", comma, (long long)t->dims[i]));
+    }
     if (at < size) snprintf(buf + at, size - at, "]");
     return buf;
 }

@@ -11,7 +11,7 @@ typedef enum DType {
 #undef DTYPE
     NDTYPES
 } DType;
-enum { MAX_RANK = DIP_MAX_RANK };
+enum { MAX_RANK = DIP_MAX_RANK, UNKNOWN_SIZE = -1 /* of a placeholder */ };
 
 typedef enum DKind { KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT } DKind;
 

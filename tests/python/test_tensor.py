@@ -93,7 +93,7 @@ def test_shape_and_init():
     with pytest.raises(ValueError, match="not both"):
         Tensor([1], shape=(1,))
     with pytest.raises(ValueError, match="can not be None"):
-        Tensor(shape=(None, 3), dtype=ms.float32)
+        Tensor(shape=(None, 3), dtype=ms.float32, init="ones")
 
 
 def test_integer_range():

@@ -124,11 +124,13 @@ def rebuild(data: bytes, dtype: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def reduce(self: Tensor) -> Any:
+    if _core.is_placeholder(self):
+        return _core.placeholder, (self.dtype.name, self.shape)
     return rebuild, (_core.tensor_bytes(self), self.dtype.name, self.shape)
 
 
 def deepcopy(self: Tensor, memo: dict) -> Tensor:
-    made = stop_gradient(self)
+    made = self if _core.is_placeholder(self) else stop_gradient(self)
     memo[id(self)] = made
     return made
 
@@ -144,10 +146,12 @@ def filled_tensor(shape: Any, dtype: Any, init: Any) -> Tensor:
         return op_table["zeros"]((0,))
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(n is None for n in sizes):
-        raise ValueError(
-            "The inputs shape can not be None in graph mode: a Tensor with values needs every "
-            f"size, got shape={shape}"
-        )
+        if init is not None:
+            raise ValueError(
+                "The inputs shape can not be None in graph mode: a Tensor with values needs every "
+                f"size, got shape={shape} with init"
+            )
+        return _core.placeholder(_core.float32 if dtype is None else dtype, sizes)
     if init is None:
         return op_table["zeros"](sizes, _core.float32 if dtype is None else dtype)
     from .initializer import initializer

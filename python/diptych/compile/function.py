@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from . import mode
+from . import expected, mode
 from .signature import Signature, describe, same_objects
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class JitFunction(_core.Jit):
         fn: Callable[..., Any],
         capture_mode: str = "ast",
         cache_limit: int = 16,
-        input_signature: Sequence[Any] | None = None,
+        input_signature: expected.Expected | None = None,
         static: Sequence[int | str] = (),
     ) -> None:
         self._fn = fn
@@ -135,8 +135,12 @@ class JitFunction(_core.Jit):
         """A call unlike those that the C base remembers."""
         if not mode.is_on():
             return self._fn(*args, **kwargs)
-        if self._signature is not None:
-            _check_signature(self._name, self._signature, args)
+        asked = self._signature
+        if asked is None and isinstance(self._fn, _core.Cell):
+            asked = self._fn.__dict__.get("_inputs")
+        if asked is not None:
+            asked.check(self._name, args)
+        expected.refuse_placeholders(args, kwargs)
         if self._static:
             _check_static(self._name, self._static, args, kwargs)
         table = self._table(args)
@@ -285,36 +289,7 @@ def _describe_plan(graph: Any) -> str:
     )
 
 
-# ---- input_signature
-
-
-def _shapes_of(expected: Tensor) -> list[tuple[int, ...]]:
-    """A Tensor in a signature stands for its own shape; one made from a tuple of sizes, as in
-    ``Tensor((32, 3), float32)``, for those sizes too."""
-    shapes = [expected.shape]
-    if expected.ndim == 1:
-        numbers = expected.tolist()
-        if all(n == int(n) and n >= 0 for n in numbers):
-            shapes.append(tuple(map(int, numbers)))
-    return shapes
-
-
-def _check_signature(name: str, signature: Sequence[Any], args: tuple[Any, ...]) -> None:
-    if len(args) != len(signature):
-        raise TypeError(
-            f"{name}: input_signature describes {len(signature)} arguments, {len(args)} were given"
-        )
-    for i, (arg, expected) in enumerate(zip(args, signature, strict=True)):
-        if not isinstance(expected, Tensor):
-            continue
-        shapes = _shapes_of(expected)
-        if isinstance(arg, Tensor) and arg.dtype is expected.dtype and arg.shape in shapes:
-            continue
-        got = (
-            f"{arg.dtype.name}{list(arg.shape)}" if isinstance(arg, Tensor) else type(arg).__name__
-        )
-        wanted = " or ".join(f"{expected.dtype.name}{list(s)}" for s in reversed(shapes))
-        raise TypeError(f"{name}: argument {i} is {got}; input_signature asks for {wanted}")
+# ---- static arguments
 
 
 def _static_of(fn: Callable[..., Any], numbers: Any, names: Any) -> tuple[int | str, ...]:
@@ -378,7 +353,7 @@ def jit(
             function is called once, on symbolic tensors, which needs no source.
         input_signature: a Tensor (or None) for each argument: calls of another dtype or shape are
             a TypeError instead of a new version. ``Tensor((32, 3), float32)`` stands for the shape
-            (32, 3).
+            (32, 3), ``Tensor(shape=[None, 3], dtype=float32)`` for any number of rows.
         static_argnums, static_argnames: arguments that are never tensors; all numbers of the call
             then count by value, also floats that change.
         cache_limit: versions kept, the least recently used go first.
@@ -420,7 +395,8 @@ def jit(
     static: tuple[int | str, ...] = ()
     if static_argnums is not None or static_argnames is not None:
         static = _static_of(fn, static_argnums, static_argnames)
-    return JitFunction(fn, capture_mode, cache_limit, input_signature, static)
+    asked = None if input_signature is None else expected.Signed(input_signature)
+    return JitFunction(fn, capture_mode, cache_limit, asked, static)
 
 
 def _check_option(name: str, value: Any, legal: tuple[Any, ...]) -> None:

@@ -16,6 +16,7 @@ from .._core import Tensor
 from ..common.grad import no_grad, record_custom
 from ..common.parameter import Parameter, ParameterTuple
 from ..compile import compiled_cell
+from ..compile.expected import Inputs
 
 __all__ = ["Cell"]
 
@@ -331,6 +332,23 @@ class Cell(_core.Cell):
         """Kept for MindSpore's sake: calls are always recorded where gradients are wanted."""
         self.requires_grad = requires_grad
         return self
+
+    def set_inputs(self, *inputs: Any) -> None:
+        """Says what calls in GRAPH_MODE get: a Tensor (or None for anything else) an input. Sizes
+        None, as in ``Tensor(shape=[None, 3], dtype=ms.float32)``, may be any, and one graph serves
+        them all; calls with other sizes are a ValueError. Without inputs: calls get anything.
+
+        >>> import diptych as ms
+        >>> net = ms.nn.Dense(3, 2)
+        >>> net.set_inputs(ms.Tensor(shape=[None, 3], dtype=ms.float32))
+        """
+        self.__dict__["_inputs"] = Inputs(inputs) if inputs else None
+        self.__dict__.pop("_compiled", None)
+
+    def get_inputs(self) -> tuple[Any, ...] | None:
+        """What set_inputs was given; None: nothing."""
+        asked = self.__dict__.get("_inputs")
+        return asked and asked.asked
 
     def to_float(self, dst_type: Any) -> Cell:
         """Computes in ``dst_type``: float inputs and parameters are converted on the way in."""

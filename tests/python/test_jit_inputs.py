@@ -1,0 +1,101 @@
+"""input_signature and set_inputs: what calls get, and placeholders with sizes None."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+
+import pytest
+
+import diptych as ms
+from diptych import nn, ops
+
+
+@pytest.fixture
+def graph_mode() -> Iterator[None]:
+    before = ms.get_context("mode")
+    ms.set_context(mode=ms.GRAPH_MODE)
+    yield
+    ms.set_context(mode=before)
+
+
+def rows(*sizes: int) -> ms.Tensor:
+    return ms.Tensor(shape=sizes, dtype=ms.float32, init="ones")
+
+
+def anyrows(*sizes: int | None) -> ms.Tensor:
+    return ms.Tensor(shape=list(sizes), dtype=ms.float32)
+
+
+def test_a_placeholder_knows_its_type() -> None:
+    x = anyrows(None, 3)
+    assert x.shape == (None, 3) and x.ndim == 2 and x.dtype is ms.float32
+    assert "None, 3" in repr(x)
+    for again in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert again.shape == (None, 3)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + 1,
+        lambda x: ops.relu(x),
+        lambda x: x[0],
+        lambda x: x.asnumpy(),
+        lambda x: x.size,
+        lambda x: len(x),
+        lambda x: x.tolist(),
+        lambda x: ms.Parameter(x),
+        lambda x: ms.jit(lambda y: y + 1)(x),
+        lambda x: ops.concat([x, x]),
+        lambda x: x.reshape(3, -1),
+        lambda x: ms.grad(lambda y: y.sum())(x),
+    ],
+)
+def test_a_placeholder_has_no_values(use) -> None:
+    with pytest.raises(ValueError, match="can not be None in graph mode.*set_inputs"):
+        use(anyrows(None, 3))
+
+
+def test_wrong_placeholders() -> None:
+    with pytest.raises(ValueError, match=r"shape\[0\] is -2"):
+        ms.Tensor(shape=[-2, None], dtype=ms.float32)
+    with pytest.raises(ValueError, match="every size"):
+        ms.Tensor(shape=[None], dtype=ms.float32, init="ones")
+    with pytest.raises(ValueError, match="at most"):
+        ms.Tensor(shape=[None] * 40, dtype=ms.float32)
+    with pytest.raises(TypeError):
+        ms.Tensor(shape=["a", None], dtype=ms.float32)
+
+
+def test_set_inputs(graph_mode) -> None:
+    net = nn.Dense(4, 2)
+    net.set_inputs(anyrows(None, 4))
+    assert net.get_inputs()[0].shape == (None, 4)
+    for n in (1, 3, 8):
+        assert net(rows(n, 4)).shape == (n, 2)
+    with pytest.raises(ValueError, match=r"\(2, 5\).*\(None, 4\)"):
+        net(rows(2, 5))
+    with pytest.raises(ValueError, match="1 inputs, 2 were given"):
+        net(rows(2, 4), rows(2, 4))
+    with pytest.raises(TypeError, match="float16.*float32"):
+        net(rows(2, 4).astype(ms.float16))
+    with pytest.raises(ValueError, match="can not be None"):
+        net(anyrows(None, 4))
+    net.set_inputs()
+    assert net.get_inputs() is None
+    with pytest.raises(TypeError, match="entry 0 is of type int"):
+        net.set_inputs(3)
+
+
+def test_a_signature_with_sizes_left_open() -> None:
+    f = ms.jit(lambda x: x * 2, input_signature=[anyrows(None, 3)])
+    for n in (1, 2, 5):
+        assert f(rows(n, 3)).shape == (n, 3)
+    with pytest.raises(TypeError, match=r"float32\[2, 4\].*float32\[None, 3\]"):
+        f(rows(2, 4))
+    with pytest.raises(TypeError, match=r"float32\[3\]"):
+        f(rows(3))
+    with pytest.raises(TypeError, match="input_signature"):
+        ms.jit(lambda x: x, input_signature=[3])
