@@ -227,7 +227,9 @@ def prints(x):
 
 
 def minmax(x):
-    return max(x, 3.0), min(x, x + 1), abs(x), sum([x, x])
+    sizes = max((len(s) for s in ("a", "bcd")), default=0), max((), default=5)
+    late = max((v for v in (x, x + 1)), default=0)
+    return max(x, 3.0), min(x, x + 1), abs(x), sum([x, x]), sizes, late
 
 
 def strs(x):

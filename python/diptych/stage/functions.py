@@ -116,8 +116,8 @@ def _extreme(fn: Callable, is_better: Callable) -> Callable[..., Any]:
     def rule(interp: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = iterate(interp, args[0]) if len(args) == 1 else list(args)
         key = kwargs.get("key")
-        if not items or "default" in kwargs or (key is None and not any(map(_is_late, items))):
-            return _native(fn, interp, args, kwargs)
+        if not items or (key is None and not any(map(_is_late, items))):
+            return _native(fn, interp, (items,) if len(args) == 1 else args, kwargs)
         ranks = items if key is None else [interp.call(key, (item,), {}) for item in items]
         best, rank = items[0], ranks[0]
         for item, other in zip(items[1:], ranks[1:], strict=True):
