@@ -54,7 +54,7 @@ from .runtime import (
 )
 
 if TYPE_CHECKING:
-    from . import dataset, models, train
+    from . import dataset, models, numpy, train
     from .train import Model, amp
     from .train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
 
@@ -89,7 +89,7 @@ _LATER = (
 
 def __getattr__(name: str) -> Any:
     """The parts that need NumPy at once come when they are asked for."""
-    if name in ("dataset", "models", "train"):
+    if name in ("dataset", "models", "numpy", "train"):
         return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(".train", __name__), name)

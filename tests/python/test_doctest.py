@@ -7,13 +7,13 @@ import pkgutil
 import pytest
 
 import diptych as ms
-from diptych import models, nn, train
+from diptych import models, nn, numpy, train
 
 MODULES = ["diptych.common.initializer"]
 MODULES += [f"diptych.ops.{name}" for name in ("detect", "loss", "neural", "vmap")]
 MODULES += [
     m.name
-    for part in (models, nn, train)
+    for part in (models, nn, numpy, train)
     for m in pkgutil.walk_packages(part.__path__, f"{part.__name__}.")
 ]
 
