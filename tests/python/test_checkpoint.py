@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import zlib
 
 import numpy as np
 import pytest
@@ -166,6 +167,72 @@ def test_other_programs_read_and_write_the_same_files(tmp_path):
     assert ms.load_param_into_net(net, loaded) == (["0.bias", "3.weight", "3.bias"], [])
     for i, name in enumerate(("gamma", "beta", "moving_mean", "moving_variance")):
         np.testing.assert_array_equal(values(net)[f"1.{name}"], i + 2)
+
+
+# Written by google.protobuf 7.36 from the published schema: fc.weight float32 (2, 3) in two parts,
+# fc.bias float16, epoch_num int64 (), half bfloat16, flag bool, empty float32 (300, 0), note a text.
+MINDSPORE_FILE = bytes.fromhex("""
+0a280a0966632e776569676874121b080208031207466c6f617433321a0c0000803f0000004000004040
+0a280a0966632e776569676874121b080208031207466c6f617433321a0c000080400000a0400000c040
+0a1c0a0766632e62696173121108021207466c6f617431361a04003800bc
+0a200a0965706f63685f6e756d121308001205496e7436341a080700000000000000
+0a1a0a0468616c6612120802120842466c6f617431361a04c03f00c0
+0a140a04666c6167120c08021204426f6f6c1a020100
+0a190a05656d707479121008ac0208001207466c6f617433321a00
+0a210a046e6f74651219080012037374721a106700000072000000fc000000df000000""")
+
+
+def with_crc(message):
+    return message + b"crc_num" + zlib.crc32(message).to_bytes(10, "big")
+
+
+def test_a_protobuf_file_of_mindspore(tmp_path):
+    path = tmp_path / "net.ckpt"
+    for data in (MINDSPORE_FILE, with_crc(MINDSPORE_FILE)):
+        path.write_bytes(data)
+        loaded = ms.load_checkpoint(path)
+        assert loaded.pop("note") == "grüß"
+        got = {name: (p.dtype.name, p.tolist()) for name, p in loaded.items()}
+        assert got == {
+            "fc.weight": ("float32", [[1, 2, 3], [4, 5, 6]]), "fc.bias": ("float16", [0.5, -1]),
+            "epoch_num": ("int64", 7), "half": ("bfloat16", [1.5, -2]),
+            "flag": ("bool", [True, False]), "empty": ("float32", [[]] * 300)}
+    net = nn.SequentialCell(nn.Dense(3, 2))
+    loaded = ms.load_checkpoint(path, net, specify_prefix="fc.",
+                                name_map=lambda name: name.replace("fc", "0"))
+    assert values(net)["0.weight"].tolist() == [[1, 2, 3], [4, 5, 6]] and len(loaded) == 2
+
+
+def test_a_damaged_protobuf_file_names_the_entry(tmp_path):
+    path, net = tmp_path / "net.ckpt", make_net()
+    before = values(net)
+    bad = {
+        "cut short": MINDSPORE_FILE[:104],
+        "unknown type": MINDSPORE_FILE.replace(b"Float16", b"Float61"),
+        "has 4 bytes": MINDSPORE_FILE.replace(b"\x02\x12\x07Float16", b"\x04\x12\x07Float16"),
+        "CRC-32": with_crc(MINDSPORE_FILE).replace(b"\x80\x40", b"\x81\x40", 1),
+    }
+    for text, data in bad.items():
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=rf"net\.ckpt.*{text}") as caught:
+            ms.load_checkpoint(path, net)
+        assert "'fc.bias'" in str(caught.value) or text == "CRC-32"
+    for n in range(1, len(MINDSPORE_FILE)):
+        path.write_bytes(MINDSPORE_FILE[:n])
+        try:
+            ms.load_checkpoint(path)  # whole entries are a whole file
+        except ValueError as error:
+            assert "net.ckpt" in str(error)
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        noise = bytearray(MINDSPORE_FILE)
+        noise[rng.integers(1, len(noise))] = rng.integers(256)
+        path.write_bytes(noise)
+        try:
+            ms.load_checkpoint(path)
+        except ValueError as error:
+            assert "net.ckpt" in str(error)
+    assert_same(before, values(net))
 
 
 def test_foreign_metadata_are_passed_over(tmp_path):

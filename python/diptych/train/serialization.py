@@ -15,6 +15,7 @@ from .. import _core, runtime
 from .._core import Tensor
 from ..common.parameter import Parameter
 from ..nn.cell import Cell
+from .ckpt import read_ckpt
 from .writer import AsyncWriter
 
 __all__ = [
@@ -161,8 +162,8 @@ def wait_for_checkpoints() -> None:
 # ---- loading
 
 
-def _check_kind(path: str) -> None:
-    """Files of other kinds are told by their first bytes."""
+def _read_file(path: str) -> dict[str, Any]:
+    """{name: Tensor, number or text}; the first bytes tell the kind of the file."""
     with open(path, "rb") as f:
         head = f.read(16)
     if head.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04")):
@@ -171,10 +172,8 @@ def _check_kind(path: str) -> None:
             "safetensors.torch.save_file"
         )
     if head[:1] == b"\n" and head[8:9] != b"{":
-        raise ValueError(
-            f"load_checkpoint: {path} looks like a protobuf checkpoint of MindSpore; save it with "
-            "format='safetensors' (mindspore.ckpt_to_safetensors)"
-        )
+        return read_ckpt(path)
+    return {**_core.load_safetensors(path), **_read_extras(path)}
 
 
 def _read_extras(path: str) -> dict[str, Any]:
@@ -235,7 +234,8 @@ def load_checkpoint(
     """{name: Parameter} of a file, in its order; texts of append_dict stay texts.
 
     Args:
-        ckpt_file_name: a safetensors file of save_checkpoint, PyTorch or MindSpore.
+        ckpt_file_name: a safetensors file of save_checkpoint, PyTorch or MindSpore, or a protobuf
+            file (``.ckpt``) of MindSpore; its CRC-32 is checked where it has one.
         net: load_param_into_net puts the parameters there, with ``strict_load``.
         filter_prefix: parameters whose names start so are left out.
         specify_prefix: only parameters whose names start so are taken.
@@ -255,8 +255,7 @@ def load_checkpoint(
     path = os.fspath(ckpt_file_name)
     without = _prefixes("filter_prefix", filter_prefix)
     only = _prefixes("specify_prefix", specify_prefix)
-    _check_kind(path)
-    found: dict[str, Any] = {**_core.load_safetensors(path), **_read_extras(path)}
+    found = _read_file(path)
     wanted = {
         name: value
         for name, value in found.items()
