@@ -171,6 +171,25 @@ class Dataset:
         self._check_epochs("create_dict_iterator", num_epochs)
         return DictIterator(self, None, num_epochs, output_numpy, do_copy)
 
+    def build_vocab(
+        self,
+        columns: str | Sequence[str] | None = None,
+        freq_range: tuple[int | None, int | None] | None = None,
+        top_k: int | None = None,
+        special_tokens: Sequence[str] | None = None,
+        special_first: bool = True,
+    ) -> Any:
+        """The text.Vocab of the words in the columns: see text.Vocab.from_dataset.
+
+        >>> import diptych.dataset as ds
+        >>> data = ds.NumpySlicesDataset(["so", "it", "so"], "word")
+        >>> data.build_vocab("word", special_tokens=["<unk>"]).vocab()
+        {'<unk>': 0, 'so': 1, 'it': 2}
+        """
+        return text.Vocab.from_dataset(
+            self, columns, freq_range, top_k, special_tokens, special_first
+        )
+
     def _check_epochs(self, where: str, num_epochs: int) -> None:
         if check_int(where, "num_epochs", num_epochs, -1) == 0:
             raise ValueError(f"{where}: 'num_epochs' is 0; it must be -1 or at least 1")
@@ -472,4 +491,4 @@ class Dataset:
 
 
 # The nodes derive from Dataset, whose methods make them.
-from . import batching, mapping, operations  # noqa: E402
+from . import batching, mapping, operations, text  # noqa: E402

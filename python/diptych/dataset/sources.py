@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..common.dtype import dtype_to_nptype
 from .base import Dataset, Row, names_list
+from .batching import stack
 from .config import check_int, check_list, get_seed, worker_number
 from .draws import Run
 from .samplers import DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetSampler
@@ -16,7 +17,6 @@ from .workers import Pool, chunks
 
 __all__ = ["ArrayDataset", "GeneratorDataset", "MappableDataset", "NumpySlicesDataset"]
 
-_CHUNK = 16
 
 
 class _GivenSampler(Sampler):
@@ -85,6 +85,7 @@ class MappableDataset(Dataset):
 
     _reader: RowReader
     _processes = False
+    _chunk = 16  # rows in a task of a worker
 
     def __init__(self, columns: Sequence[str], sampler: Sampler, num_workers: int = 1) -> None:
         super().__init__([], columns)
@@ -119,15 +120,19 @@ class MappableDataset(Dataset):
         chosen = self._chosen(run)
         yield chosen, np.arange(run.first, run.first + len(chosen))
 
+    def _keys(self, run: Run) -> Iterable[Any]:
+        """What the reader is asked for, one a row."""
+        return self._chosen(run).tolist()
+
     def _stream(self, run: Run) -> Iterator[Row]:
-        chosen = self._chosen(run).tolist()
+        chosen = self._keys(run)
         if self._num_workers == 1 and not self._processes:
             rows: Iterable[Any] = map(self._reader.get, chosen)
         else:
             if self._pool is None:
                 name, num = type(self).__name__, self._num_workers
                 self._pool = Pool(name, self._reader, num, self._processes)
-            parts = self._pool.map(chunks(chosen, _CHUNK))
+            parts = self._pool.map(chunks(chosen, self._chunk))
             rows = (row for part in parts for row in part)
         yield from enumerate(rows, run.first)
 
@@ -248,20 +253,23 @@ class _Rows(RowReader):
     def __init__(self, source: Any, columns: list[str], types: list[Any] | None) -> None:
         self.source, self.columns, self.types = source, columns, types
 
-    def get(self, index: int) -> tuple[np.ndarray, ...]:
+    def row(self, index: int) -> Any:
+        """Row ``index`` as the source gives it."""
         try:
-            row = self.source[index]
+            return self.source[index]
         except Exception as error:
             error.add_note(f"GeneratorDataset: in the source's __getitem__, row {index}")
             raise
-        return self.arrays(row, index)
 
-    def arrays(self, row: Any, number: int) -> tuple[np.ndarray, ...]:
-        """The row as one array a column, of the asked types."""
+    def get(self, index: int) -> tuple[np.ndarray, ...]:
+        return self.arrays(self.row(index), f"row {index}")
+
+    def arrays(self, row: Any, where: str) -> tuple[np.ndarray, ...]:
+        """The row as one array a column, of the asked types; messages call it ``where``."""
         values = row if isinstance(row, tuple) else (row,)
         if len(values) != len(self.columns):
             raise ValueError(
-                f"GeneratorDataset: row {number} has {len(values)} values; 'column_names' names "
+                f"GeneratorDataset: {where} has {len(values)} values; 'column_names' names "
                 f"{len(self.columns)}"
             )
         arrays = tuple(
@@ -272,11 +280,53 @@ class _Rows(RowReader):
         for name, array in zip(self.columns, arrays, strict=True):
             if getattr(array, "dtype", np.dtype("u1")).kind == "O":
                 raise TypeError(
-                    f"GeneratorDataset: column {name!r} of row {number} is "
+                    f"GeneratorDataset: column {name!r} of {where} is "
                     f"{type(values[self.columns.index(name)]).__name__}; it must be a number, "
                     "text, an array or a list of them"
                 )
         return arrays
+
+
+class _Batches(_Rows):
+    """Whole batches of a random-access source, asked for by lists of row numbers."""
+
+    def __init__(
+        self,
+        source: Any,
+        columns: list[str],
+        types: list[Any] | None,
+        collate: Callable[[list[Any]], Any] | None,
+    ) -> None:
+        super().__init__(source, columns, types)
+        if collate is not None and not callable(collate):
+            raise TypeError(f"GeneratorDataset: 'collate_fn' is {collate!r}; it must be a function")
+        self.collate = collate
+
+    def get(self, index: Any) -> tuple[np.ndarray, ...]:
+        numbers = self.numbers(index)
+        where = f"the batch of rows {numbers}"
+        rows = [self.row(number) for number in numbers]
+        if self.collate is not None:
+            try:
+                made = self.collate(rows)
+            except Exception as error:
+                error.add_note(f"GeneratorDataset: in collate_fn, {where}")
+                raise
+            return self.arrays(made, where)
+        arrays = [self.arrays(row, f"row {n}") for row, n in zip(rows, numbers, strict=True)]
+        columns = zip(self.columns, zip(*arrays, strict=True), strict=True)
+        return tuple(stack(name, column, numbers) for name, column in columns)
+
+    @staticmethod
+    def numbers(index: Any) -> list[int]:
+        """What batch_sampler gave, as a list of int that is not empty."""
+        array = np.asarray(list(index) if isinstance(index, Iterable) else index)
+        if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
+            raise TypeError(
+                f"GeneratorDataset: 'batch_sampler' gave {index!r}; it must give lists of row "
+                "numbers that are not empty"
+            )
+        return array.tolist()
 
 
 class GeneratorDataset(MappableDataset):
@@ -295,6 +345,11 @@ class GeneratorDataset(MappableDataset):
         python_multiprocessing: spawned processes instead of threads, for sources with
             ``__getitem__``; the source is pickled to them.
         num_shards, shard_id: this process's part of the rows.
+        batch_sampler: an iterable of lists of row numbers, asked for anew in each epoch; each list
+            is a batch. Instead of num_samples, shuffle, sampler, num_shards and shard_id, and for
+            sources with ``__getitem__``.
+        collate_fn: with batch_sampler: makes a batch, one value a column, of a list of rows; they
+            are stacked by default.
 
     The default of python_multiprocessing is False, not MindSpore's True: spawned processes start
     the script's main module again, which forked ones do not.
@@ -305,6 +360,9 @@ class GeneratorDataset(MappableDataset):
     ...         yield i, i * i
     >>> [(int(x), int(y)) for x, y in ds.GeneratorDataset(squares, ["x", "y"])]
     [(0, 0), (1, 1), (2, 4)]
+    >>> data = ds.GeneratorDataset([5, 6, 7], "x", batch_sampler=[[0, 2], [1]])
+    >>> [x.tolist() for x, in data]
+    [[5, 7], [6]]
     """
 
     def __init__(
@@ -319,6 +377,8 @@ class GeneratorDataset(MappableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
         python_multiprocessing: bool = False,
+        batch_sampler: Iterable[Sequence[int]] | None = None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
     ) -> None:
         where = "GeneratorDataset"
         names = names_list(where, "column_names", column_names)
@@ -326,6 +386,7 @@ class GeneratorDataset(MappableDataset):
         if not self._random:
             asked = {"shuffle": shuffle, "sampler": sampler, "num_shards": num_shards}
             asked["python_multiprocessing"] = python_multiprocessing
+            asked["batch_sampler"] = batch_sampler is not None
             self._check_iterable(source, asked)
         types = None
         if column_types is not None:
@@ -335,7 +396,15 @@ class GeneratorDataset(MappableDataset):
                     f"{where}: 'column_types' holds {len(types)} types; it must hold {len(names)}"
                 )
         self._source = source
-        self._rows_of = self._reader = _Rows(source, names, types)
+        self._batches = batch_sampler
+        self._reader: _Rows = _Rows(source, names, types)
+        if batch_sampler is not None:
+            given = {"num_samples": num_samples, "shuffle": shuffle, "sampler": sampler}
+            given |= {"num_shards": num_shards, "shard_id": shard_id}
+            self._check_batches(batch_sampler, given)
+            self._reader, self._chunk = _Batches(source, names, types, collate_fn), 1
+        elif collate_fn is not None:
+            raise ValueError(f"{where}: 'collate_fn' needs a 'batch_sampler'")
         self._processes = bool(python_multiprocessing)
         self._limit = num_samples
         chooser = make_sampler(where, num_samples, shuffle, sampler, num_shards, shard_id)
@@ -355,11 +424,40 @@ class GeneratorDataset(MappableDataset):
                     f"{type(source).__name__} can only be iterated"
                 )
 
+    @staticmethod
+    def _check_batches(batch_sampler: Any, given: dict[str, Any]) -> None:
+        if not isinstance(batch_sampler, Iterable):
+            raise TypeError(
+                f"GeneratorDataset: 'batch_sampler' is of type {type(batch_sampler).__name__}; it "
+                "must be an iterable of lists of row numbers"
+            )
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"GeneratorDataset: 'batch_sampler' and '{name}' cannot be given together"
+                )
+
     def _length(self) -> int:
         return len(self._source)
 
+    def _keys(self, run: Run) -> Iterable[Any]:
+        return super()._keys(run) if self._batches is None else self._batches
+
     def _stream(self, run: Run) -> Iterator[Row]:
         return super()._stream(run) if self._random else self._iterated(run)
+
+    def use_sampler(self, new_sampler: Sampler) -> None:
+        if self._batches is not None:
+            raise ValueError("use_sampler: the dataset has a 'batch_sampler'")
+        super().use_sampler(new_sampler)
+
+    def add_sampler(self, new_sampler: Sampler) -> None:
+        if self._batches is not None:
+            raise ValueError("add_sampler: the dataset has a 'batch_sampler'")
+        super().add_sampler(new_sampler)
+
+    def get_batch_size(self) -> int:
+        return 1 if self._batches is None else -1
 
     def _iterated(self, run: Run) -> Iterator[Row]:
         """The rows of an iterable, asked for anew in each epoch."""
@@ -378,7 +476,9 @@ class GeneratorDataset(MappableDataset):
             except Exception as error:
                 error.add_note(f"GeneratorDataset: in the source, row {number}")
                 raise
-            yield run.first + number, self._rows_of.arrays(row, number)
+            yield run.first + number, self._reader.arrays(row, f"row {number}")
 
     def _count(self) -> int | None:
+        if self._batches is not None:
+            return len(self._batches) if hasattr(self._batches, "__len__") else None
         return super()._count() if self._random else None
