@@ -170,7 +170,7 @@ def test_other_programs_read_and_write_the_same_files(tmp_path):
 
 
 # Written by google.protobuf 7.36 from the published schema: fc.weight float32 (2, 3) in two parts,
-# fc.bias float16, epoch_num int64 (), half bfloat16, flag bool, empty float32 (300, 0), note a text.
+# fc.bias float16, epoch_num int64 (), half bfloat16, flag bool, empty float32 (300, 0), and a text.
 MINDSPORE_FILE = bytes.fromhex("""
 0a280a0966632e776569676874121b080208031207466c6f617433321a0c0000803f0000004000004040
 0a280a0966632e776569676874121b080208031207466c6f617433321a0c000080400000a0400000c040

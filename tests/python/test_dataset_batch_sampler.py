@@ -1,4 +1,4 @@
-"""GeneratorDataset(batch_sampler, collate_fn): batches chosen by the user, as NumPy would make them."""
+"""GeneratorDataset(batch_sampler, collate_fn): batches that users choose, as NumPy makes them."""
 
 import numpy as np
 import pytest

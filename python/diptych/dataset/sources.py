@@ -18,7 +18,6 @@ from .workers import Pool, chunks
 __all__ = ["ArrayDataset", "GeneratorDataset", "MappableDataset", "NumpySlicesDataset"]
 
 
-
 class _GivenSampler(Sampler):
     """Over any object that can be iterated for row numbers."""
 

@@ -138,7 +138,7 @@ def read_ckpt(path: str) -> dict[str, Tensor | str]:
     >>> from diptych.train.ckpt import read_ckpt
     >>> path = os.path.join(tempfile.mkdtemp(), "net.ckpt")
     >>> with open(path, "wb") as file:
-    ...     size = file.write(b"\\n\\x14\\n\\x01b\\x12\\x0f\\x08\\x02\\x12\\x05Int16\\x1a\\x04\\5\\0\\6\\0")
+    ...     size = file.write(bytes.fromhex("0a140a0162120f08021205496e7431361a0405000600"))
     >>> read_ckpt(path)["b"].tolist()
     [5, 6]
     """

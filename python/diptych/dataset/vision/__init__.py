@@ -3,10 +3,21 @@
 Pillow is needed for Decode and ToPIL only.
 """
 
-from .affine import RandomAffine
+from .affine import Affine, RandomAffine
+from .augment import AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
+from .chances import (
+    RandomAdjustSharpness,
+    RandomAutoContrast,
+    RandomEqualize,
+    RandomInvert,
+    RandomPosterize,
+    RandomSharpness,
+    RandomSolarize,
+)
 from .color import (
     AdjustBrightness,
     AdjustContrast,
+    AdjustGamma,
     AdjustHue,
     AdjustSaturation,
     Grayscale,
@@ -15,6 +26,7 @@ from .color import (
     RandomGrayscale,
 )
 from .effects import (
+    AdjustSharpness,
     AutoContrast,
     Equalize,
     GaussianBlur,
@@ -43,10 +55,16 @@ from .image import Border, ImageBatchFormat, Inter
 from .mix import CutMixBatch, MixUpBatch
 
 __all__ = [
+    "HWC2CHW",
     "AdjustBrightness",
     "AdjustContrast",
+    "AdjustGamma",
     "AdjustHue",
     "AdjustSaturation",
+    "AdjustSharpness",
+    "Affine",
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "AutoContrast",
     "Border",
     "CenterCrop",
@@ -57,7 +75,6 @@ __all__ = [
     "Equalize",
     "GaussianBlur",
     "Grayscale",
-    "HWC2CHW",
     "HorizontalFlip",
     "ImageBatchFormat",
     "Inter",
@@ -66,15 +83,23 @@ __all__ = [
     "Normalize",
     "Pad",
     "Posterize",
+    "RandAugment",
+    "RandomAdjustSharpness",
     "RandomAffine",
+    "RandomAutoContrast",
     "RandomColorAdjust",
     "RandomCrop",
     "RandomCropDecodeResize",
+    "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomInvert",
+    "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSharpness",
+    "RandomSolarize",
     "RandomVerticalFlip",
     "Rescale",
     "Resize",
@@ -84,5 +109,6 @@ __all__ = [
     "ToPIL",
     "ToTensor",
     "ToType",
+    "TrivialAugmentWide",
     "VerticalFlip",
 ]

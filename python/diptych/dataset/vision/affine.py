@@ -13,7 +13,7 @@ from ..transform import check_number, check_pair
 from .geometry import fill_of, fill_values, sampled
 from .image import ImageTransform, Inter
 
-__all__ = ["RandomAffine"]
+__all__ = ["Affine", "RandomAffine"]
 
 
 def _bounds(where: str, name: str, value: Any, limit: float) -> list[tuple[float, float]]:
@@ -34,6 +34,31 @@ def linear_part(degrees: float, scale: float, shear: tuple[float, float]) -> np.
     # y points down: counter-clockwise turns x towards -y.
     turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
     return scale * turn @ np.array([[1, a], [b, 1]])
+
+
+def placed(image: np.ndarray, matrix: np.ndarray, method: Inter, fill: np.ndarray) -> np.ndarray:
+    """An image (H, W ...) whose pixel (x, y) comes from the place matrix (2, 3) @ (x, y, 1)."""
+    height, width = image.shape[:2]
+    x, y = np.arange(width), np.arange(height)[:, None]
+    at_x, at_y = (row[0] * x + row[1] * y + row[2] for row in matrix)
+    return sampled(image, at_x, at_y, method, fill)
+
+
+def centred(
+    image: np.ndarray,
+    how: tuple[float, float, float, float, float, float],
+    method: Inter,
+    fill: np.ndarray,
+) -> np.ndarray:
+    """An image turned by ``how``: degrees, scale, shift along x and y (parts of its size), shear
+    along x and y (degrees), about its middle."""
+    degrees, scale, tx, ty, sx, sy = how
+    height, width = image.shape[:2]
+    middle = np.array([(width - 1) / 2, (height - 1) / 2])
+    shift = np.array([round(tx * width), round(ty * height)])
+    back = np.linalg.inv(linear_part(degrees, scale, (sx, sy)))
+    offset = middle - back @ (middle + shift)
+    return placed(image, np.column_stack([back, offset]), method, fill)
 
 
 class RandomAffine(ImageTransform):
@@ -76,18 +101,52 @@ class RandomAffine(ImageTransform):
         self.fill_value = fill_values(where, fill_value)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        height, width = x.shape[1:3]
         fill = fill_of("RandomAffine", self.fill_value, x)
         bounds = [self.degrees, self.scale, *self.translate, *self.shear]
         drawn = np.stack([draws.uniform(*pair) for pair in bounds], 1).tolist()
-        cx, cy = (width - 1) / 2, (height - 1) / 2
-        dx, dy = np.arange(width) - cx, np.arange(height)[:, None] - cy
-        made = np.empty_like(x)
-        for i, (degrees, scale, tx, ty, sx, sy) in enumerate(drawn):
-            shift = round(tx * width), round(ty * height)
-            back = np.linalg.inv(linear_part(degrees, scale, (sx, sy)))
-            px, py = dx - shift[0], dy - shift[1]
-            at_x = back[0, 0] * px + back[0, 1] * py + cx
-            at_y = back[1, 0] * px + back[1, 1] * py + cy
-            made[i] = sampled(x[i], at_x, at_y, self.resample, fill)
-        return made
+        pairs = zip(x, drawn, strict=True)
+        return np.stack([centred(image, how, self.resample, fill) for image, how in pairs])
+
+
+class Affine(RandomAffine):
+    """A fixed rotation, shift, scale and shear of each image, about its middle.
+
+    Args:
+        degrees: counter-clockwise.
+        translate: (x, y) as parts of the width and height in [-1, 1].
+        scale: the factor, above 0.
+        shear: degrees along x, or (along x, along y).
+        resample: Inter.NEAREST or Inter.BILINEAR.
+        fill_value: what lies outside; one number or one a channel.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Affine(90, (0, 0), 1, 0)(np.array([[1, 2], [3, 4]], np.uint8))
+    array([[2, 4],
+           [1, 3]], dtype=uint8)
+    """
+
+    def __init__(
+        self,
+        degrees: float,
+        translate: Any,
+        scale: float,
+        shear: Any,
+        resample: Inter = Inter.NEAREST,
+        fill_value: Any = 0,
+    ) -> None:
+        where = "Affine"
+        angle = check_number(where, "degrees", degrees, -np.inf)
+        factor = check_number(where, "scale", scale, 1e-6)
+        shift, slant = (
+            _point(where, *pair) for pair in (("translate", translate), ("shear", shear))
+        )
+        super().__init__((angle, angle), shift, (factor, factor), slant, resample, fill_value)
+
+
+def _point(where: str, name: str, value: Any) -> tuple[float, ...]:
+    """Twice each of one or two numbers: the bounds of what is not drawn."""
+    given = [value, 0] if isinstance(value, int | float) else check_list(where, name, value)
+    if len(given) != 2:
+        raise ValueError(f"{where}: '{name}' is {value!r}; it must hold 2 numbers")
+    return given[0], given[0], given[1], given[1]

@@ -13,6 +13,7 @@ from .image import ImageTransform, to_type
 __all__ = [
     "AdjustBrightness",
     "AdjustContrast",
+    "AdjustGamma",
     "AdjustHue",
     "AdjustSaturation",
     "Grayscale",
@@ -39,7 +40,7 @@ def _per_image(factor: np.ndarray, x: np.ndarray) -> np.ndarray:
     return factor.astype(np.float32).reshape(-1, *[1] * (x.ndim - 1))
 
 
-def _blend(x: np.ndarray, other: Any, factor: np.ndarray) -> np.ndarray:
+def blend(x: np.ndarray, other: Any, factor: np.ndarray) -> np.ndarray:
     """other + factor * (x - other): factor 1 keeps the image."""
     values = x.astype(np.float32)
     return to_type(other + _per_image(factor, x) * (values - other), x.dtype)
@@ -47,7 +48,7 @@ def _blend(x: np.ndarray, other: Any, factor: np.ndarray) -> np.ndarray:
 
 def brighter(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """Blend with black."""
-    return _blend(x, np.float32(0), factor)
+    return blend(x, np.float32(0), factor)
 
 
 def contrasted(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
@@ -56,12 +57,12 @@ def contrasted(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
     mean = grey.reshape(len(x), -1).mean(1)
     if x.dtype.kind in "iu":
         mean = np.floor(mean + np.float32(0.5))
-    return _blend(x, _per_image(mean, x), factor)
+    return blend(x, _per_image(mean, x), factor)
 
 
 def saturated(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """Blend with the grey image."""
-    return _blend(x, to_type(luma(x), x.dtype).astype(np.float32)[..., None], factor)
+    return blend(x, to_type(luma(x), x.dtype).astype(np.float32)[..., None], factor)
 
 
 def hue_turned(x: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -217,8 +218,32 @@ class RandomGrayscale(ImageTransform):
         return made
 
 
+def turned_over(x: np.ndarray) -> np.ndarray:
+    """The largest value of the type minus x."""
+    return (np.iinfo(x.dtype).max if x.dtype.kind in "iu" else 1) - x
+
+
 class Invert(ImageTransform):
     """255 - image for uint8; 1 - image for floats."""
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        return (np.iinfo(x.dtype).max if x.dtype.kind in "iu" else 1) - x
+        return turned_over(x)
+
+
+class AdjustGamma(ImageTransform):
+    """top * gain * (image / top) ** gamma, top being 255 for uint8 and 1 for floats.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AdjustGamma(2.0)(np.array([[0.5, 1.0]]))
+    array([[0.25, 1.  ]])
+    """
+
+    def __init__(self, gamma: float, gain: float = 1.0) -> None:
+        self.gamma = check_number("AdjustGamma", "gamma", gamma, 0.0)
+        self.gain = check_number("AdjustGamma", "gain", gain, 0.0)
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        top = np.iinfo(x.dtype).max if x.dtype.kind in "iu" else 1
+        part = np.clip(x / top, 0, None)
+        return to_type(np.clip(self.gain * part**self.gamma, 0, 1) * top, x.dtype)

@@ -10,12 +10,22 @@ import numpy as np
 from ..config import check_int
 from ..draws import Draws
 from ..transform import Transform, check_number, check_pair, check_prob
+from .color import blend
 from .image import ImageTransform, to_type
 
-__all__ = ["AutoContrast", "Equalize", "GaussianBlur", "Posterize", "RandomErasing", "Solarize"]
+__all__ = [
+    "AdjustSharpness",
+    "AutoContrast",
+    "Equalize",
+    "GaussianBlur",
+    "Posterize",
+    "RandomErasing",
+    "Solarize",
+]
 
 
-def _need_bytes(where: str, x: np.ndarray) -> None:
+def need_bytes(where: str, x: np.ndarray) -> None:
+    """TypeError for other images."""
     if x.dtype != np.uint8:
         raise TypeError(f"{where}: the image is {x.dtype}; it must be uint8")
 
@@ -48,9 +58,13 @@ class AutoContrast(ImageTransform):
         scale = 255.0 / (high - low)
         return np.clip(np.arange(256) * scale - low * scale, 0, 255).astype(np.uint8)
 
-    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        _need_bytes("AutoContrast", x)
+    def changed(self, x: np.ndarray) -> np.ndarray:
+        """n images."""
+        need_bytes("AutoContrast", x)
         return _by_channel(x, self._table)
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        return self.changed(x)
 
 
 class Equalize(ImageTransform):
@@ -65,9 +79,13 @@ class Equalize(ImageTransform):
         before = np.cumsum(histogram) - histogram
         return np.minimum((step // 2 + before) // step, 255).astype(np.uint8)
 
-    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        _need_bytes("Equalize", x)
+    def changed(self, x: np.ndarray) -> np.ndarray:
+        """n images."""
+        need_bytes("Equalize", x)
         return _by_channel(x, self._table)
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        return self.changed(x)
 
 
 class Posterize(ImageTransform):
@@ -77,7 +95,7 @@ class Posterize(ImageTransform):
         self.bits = check_int("Posterize", "bits", bits, 0, 8)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        _need_bytes("Posterize", x)
+        need_bytes("Posterize", x)
         return x & np.uint8(256 - (1 << (8 - self.bits)))
 
 
@@ -91,7 +109,7 @@ class Solarize(ImageTransform):
             self.threshold = (check_number("Solarize", "threshold", threshold, 0.0, 255.0), 255.0)
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
-        _need_bytes("Solarize", x)
+        need_bytes("Solarize", x)
         low, high = self.threshold
         return np.where((x >= low) & (x <= high), 255 - x, x)
 
@@ -134,6 +152,39 @@ class GaussianBlur(ImageTransform):
                 np.take(wide, range(k, k + n), axis) * weight for k, weight in enumerate(weights)
             )
         return to_type(made, x.dtype)
+
+
+def sharpened(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Blend with an image smoothed by 3 x 3 weights, 5 in the middle and 1 around; the edge stays
+    as it is."""
+    values = x.astype(np.float32)
+    smooth, height, width = values.copy(), x.shape[1], x.shape[2]
+    if height > 2 and width > 2:
+        parts = [
+            values[:, i : height - 2 + i, j : width - 2 + j] for i in range(3) for j in range(3)
+        ]
+        mean = (sum(parts) + 4 * parts[4]) / np.float32(13)
+        smooth[:, 1:-1, 1:-1] = to_type(mean, x.dtype)
+    return blend(x, smooth, factor)
+
+
+class AdjustSharpness(ImageTransform):
+    """smooth + sharpness_factor * (image - smooth): 0 is smoothed by 3 x 3 weights (5 in the
+    middle, 1 around, over 13), 1 the image itself, 2 sharper.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AdjustSharpness(0)(13 * np.eye(3))[1]
+    array([0., 7., 0.])
+    """
+
+    def __init__(self, sharpness_factor: float) -> None:
+        self.sharpness_factor = check_number(
+            "AdjustSharpness", "sharpness_factor", sharpness_factor, 0.0
+        )
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        return sharpened(x, np.full(len(x), self.sharpness_factor))
 
 
 class RandomErasing(Transform):
