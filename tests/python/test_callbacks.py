@@ -4,6 +4,7 @@ import io
 import math
 import re
 import struct
+import time
 import zlib
 
 import numpy as np
@@ -73,6 +74,28 @@ def test_the_bar_is_lines_where_no_terminal_is(capsys):
     make_model().train(1, iter(DATA), callbacks=ProgressBar(seconds=0))
     err = capsys.readouterr().err.splitlines()
     assert len(err) == 4 and err[0].startswith("epoch 1/1: 1 [")  # three steps and the end
+
+
+def test_the_bar_tells_when_data_are_the_bottleneck(capsys):
+    rows = ms.dataset.NumpySlicesDataset([[1.0, 2.0]] * 12, "x").map(lambda x: slowly(x, 0.02))
+    slow = rows.zip(ms.dataset.NumpySlicesDataset([[1.0]] * 12, "y")).batch(4)
+    slow = slow.map(lambda x: x.astype(np.float32), "x").map(lambda y: y.astype(np.float32), "y")
+    make_model().fit(1, slow, slow, callbacks=ProgressBar(seconds=0))
+    lines = capsys.readouterr().err.splitlines()
+    shares = [int(share) for share in re.findall(r", loss=\S+, waits (\d+) %\]", "".join(lines))]
+    assert len(shares) == len(lines) and min(shares) > 10, lines
+
+    class Quick(list):
+        def get_wait_time(self):
+            return 1e-9
+
+    make_model().train(1, Quick(DATA), callbacks=ProgressBar(seconds=0))
+    assert "waits" not in capsys.readouterr().err
+
+
+def slowly(x, seconds):
+    time.sleep(seconds)
+    return x
 
 
 class Terminal(io.StringIO):

@@ -36,6 +36,14 @@ def loss_of(outputs: Any) -> float | None:
     return float(first) if isinstance(first, int | float) else None
 
 
+def waiting_share(params: Any, seconds: float) -> float:
+    """The part of an epoch's time so far that went by waiting for its data set; 0 where the data
+    set does not tell."""
+    dataset = params.train_dataset if params.get("mode") == "train" else params.valid_dataset
+    waited = getattr(dataset, "get_wait_time", lambda: 0.0)()
+    return min(waited / seconds, 1.0) if seconds > 0 else 0.0
+
+
 class _LogLines:
     """The bar for files: one line every ``seconds``, and one at the end."""
 
@@ -93,7 +101,8 @@ def _tqdm() -> Any:
 
 class ProgressBar(Callback):
     """Shows each epoch of training and evaluation as a bar with steps a second, the time that
-    remains, and the loss.
+    remains, the loss, and "waits 3 %" when so much of the time went by waiting for a data set of
+    diptych.dataset.
 
     Args:
         seconds: how often the loss is read (reading it may wait for the step), and a line written
@@ -114,7 +123,7 @@ class ProgressBar(Callback):
         self._leave = leave
         self._file = file
         self._bar: Any = None
-        self._read_at = 0.0
+        self._read_at = self._began = 0.0
 
     def __exit__(self, *error: Any) -> None:
         self._close()
@@ -128,7 +137,7 @@ class ProgressBar(Callback):
         self._close()  # an evaluation comes after the steps of its epoch
         self._bar = self._open(params.batch_num, desc)
         _open_bars.append(self._bar)
-        self._read_at = 0.0
+        self._read_at, self._began = 0.0, time.monotonic()
 
     def _open(self, total: int, desc: str) -> Any:
         file = self._file or sys.stderr
@@ -149,9 +158,13 @@ class ProgressBar(Callback):
         now = time.monotonic()
         if now - self._read_at >= (0.5 if self._seconds is None else self._seconds):
             self._read_at = now
-            loss = loss_of(run_context.original_args().net_outputs)
-            if loss is not None:
-                self._bar.set_postfix_str(f"loss={loss:.4g}", refresh=False)
+            params = run_context.original_args()
+            loss = loss_of(params.net_outputs)
+            parts = [] if loss is None else [f"loss={loss:.4g}"]
+            share = waiting_share(params, now - self._began)
+            if share >= 0.01:
+                parts.append(f"waits {100 * share:.0f} %")
+            self._bar.set_postfix_str(", ".join(parts), refresh=False)
         self._bar.update(1)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
