@@ -379,8 +379,7 @@ static PyObject *graph_params(PyObject *self, PyObject *none) {
     for (uint32_t i = 0; list && i < capture_nparams(c); i++) {
         Param *p = capture_param(c, i);
         if (!p->handle) continue;
-        PyObject *item =
-            param_state(p, tensor_ref(p->value), p->grad ? tensor_ref(p->grad) : NULL);
+        PyObject *item = param_state(p, tensor_ref(p->value), p->grad ? tensor_ref(p->grad) : NULL);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
     }
@@ -399,7 +398,8 @@ static PyObject *graph_entry(PyObject *self, PyObject *o) {
         capture_entry(c, i, &value, &grad);
         return param_state(PARAMETER(o)->param, value, grad);
     }
-    return PyErr_SetString(PyExc_ValueError, "entry: the graph has not touched the parameter"), NULL;
+    return PyErr_SetString(PyExc_ValueError, "entry: the graph has not touched the parameter"),
+           NULL;
 }
 
 /* set_param(parameter, value, grad) */
