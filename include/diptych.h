@@ -285,11 +285,13 @@ DIP_API dip_Status dip_graph_info(dip_Graph *g, dip_GraphInfo *out);
 DIP_API char *dip_graph_text(const dip_Graph *g);
 
 /* then(in) or otherwise(in) by a bool[] value. Inside a compiled function both are captured, and
- * one of them runs; their results must have equal types. Differentiable. */
+ * one of them runs; their results must have equal types. Parameters and gradients that one of them
+ * changes stay as they are where the other runs. Differentiable. */
 DIP_API dip_Status dip_cond(dip_Tensor *condition, dip_Function then, dip_Function otherwise,
                             int nin, dip_Tensor *const *in, int nout, dip_Tensor **out);
 /* values = body(values) while test(values) (one bool[]), from init[n]; out[n] are the last values.
- * The types stay. Differentiable. */
+ * The types stay. Differentiable. The body of a compiled loop may not change parameters: carry such
+ * values along. */
 DIP_API dip_Status dip_while(dip_Function test, dip_Function body, int n, dip_Tensor *const *init,
                              dip_Tensor **out);
 

@@ -107,13 +107,15 @@ static bool is_symbolic(Tensor *t) {
     return capture_is_on() && capture_inputs(1, &t, &mapped);
 }
 
-static Status captured_side(Capture *c, dip_Function f, int nin, Tensor *const *in, int nout,
-                            Tensor **out, Side *side) {
-    *side = (Side){capture_region(c, 0), out};
-    capture_enter(c, side->region);
-    Status status = call(f, nin, in, nout, out);
-    capture_leave(c);
-    return status;
+typedef struct CondSide {
+    dip_Function f;
+    int nin, nout;
+    Tensor *const *in;
+} CondSide;
+
+static Status run_side(void *ctx, Tensor **out) {
+    const CondSide *s = ctx;
+    return call(s->f, s->nin, s->in, s->nout, out);
 }
 
 dip_Status dip_cond(dip_Tensor *condition, dip_Function then, dip_Function otherwise, int nin,
@@ -126,15 +128,9 @@ dip_Status dip_cond(dip_Tensor *condition, dip_Function then, dip_Function other
         return FAIL(TYPE, "cond: the condition must be bool[]");
     if (!is_symbolic(condition))
         return call(condition->data[0] ? then : otherwise, nin, in, nout, out);
-    Tensor **values = checked(calloc(2 * (size_t)nout + 1, sizeof *values));
-    Side a, b;
-    Status status = captured_side(capture_now, then, nin, in, nout, values, &a);
-    if (status == OK)
-        status = captured_side(capture_now, otherwise, nin, in, nout, values + nout, &b);
-    if (status == OK) status = capture_if(capture_now, condition, a, b, nout, out);
-    drop(2 * nout, values);
-    free(values);
-    return status;
+    CondSide a = {then, nin, nout, in}, b = {otherwise, nin, nout, in};
+    return capture_branches(capture_now, condition, (Branch){run_side, &a}, (Branch){run_side, &b},
+                            nout, out);
 }
 
 static Status eager_while(dip_Function test, dip_Function body, int n, Tensor *const *init,

@@ -86,6 +86,15 @@ typedef struct Side {
 /* An If in the present region; out gets n symbolic tensors, differentiable where a value is. */
 Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out);
 
+typedef struct Branch {
+    Status (*run)(void *ctx, Tensor **out); /* n new references */
+    void *ctx;
+} Branch;
+/* capture_branch.c: an If over two functions; parameters that one changes keep their values where
+ * the other is taken. */
+Status capture_branches(Capture *c, Tensor *condition, Branch then, Branch other, int n,
+                        Tensor **out);
+
 typedef struct Loop {
     RegionId condition, body;
     int n;

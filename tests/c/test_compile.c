@@ -88,6 +88,14 @@ static dip_Status squared(void *ctx, int nin, dip_Tensor *const *in, int nout, d
     (void)ctx, (void)nin, (void)nout;
     return dip_call("mul", 2, (dip_Tensor *[]){in[0], in[0]}, NULL, 1, out);
 }
+static dip_Status squared_sum(void *ctx, int nin, dip_Tensor *const *in, int nout,
+                              dip_Tensor **out) {
+    dip_Tensor *square = NULL;
+    dip_Status s = squared(ctx, nin, in, 1, &square);
+    if (s == DIP_OK) s = dip_call("sum", 1, &square, NULL, nout, out);
+    dip_unref(square);
+    return s;
+}
 static dip_Status small(void *ctx, int nin, dip_Tensor *const *in, int nout, dip_Tensor **out) {
     (void)nin, (void)nout;
     dip_Tensor *sum = NULL;
@@ -248,6 +256,54 @@ static void test_a_training_step_is_one_graph(void) {
     dip_unref(x);
 }
 
+/* ---- a step that is taken or not */
+
+typedef struct Guarded {
+    Net net;
+    dip_Tensor *limit;
+} Guarded;
+
+static dip_Status guarded_step(void *ctx, int nin, dip_Tensor *const *in, int nout,
+                               dip_Tensor **out) {
+    Guarded *g = ctx;
+    dip_Tensor *is_small = NULL;
+    dip_Status s = small(g->limit, nin, in, 1, &is_small);
+    dip_Function then = {step, &g->net}, otherwise = {squared_sum, NULL};
+    if (s == DIP_OK) s = dip_cond(is_small, then, otherwise, nin, in, nout, out);
+    dip_unref(is_small);
+    return s;
+}
+
+static void test_a_step_in_a_branch_changes_nothing_where_it_is_not_taken(void) {
+    Guarded eager = {.net = net_new()}, graph = {.net = net_new()};
+    CHECK_OK(dip_number(DIP_F32, 10, &eager.limit));
+    graph.limit = dip_ref(eager.limit);
+    dip_Tensor *x[] = {vector(3, (float[]){1, 2, 0.5f}), vector(3, (float[]){9, 9, 9})};
+    dip_Graph *g = NULL;
+    CHECK_OK(dip_compile((dip_Function){guarded_step, &graph}, 1, x, 1, &g));
+    for (int i = 0; i < 6; i++) {
+        dip_Tensor *a = NULL, *b = NULL;
+        CHECK_OK(guarded_step(&eager, 1, &x[i % 3 == 0], 1, &a)); /* not taken in turns 0 and 3 */
+        CHECK_OK(dip_graph_run(g, 1, &x[i % 3 == 0], 1, &b));
+        CHECK(first(a) == first(b));
+        CHECK(first(dip_param_peek(eager.net.w)) == first(dip_param_peek(graph.net.w)));
+        if (i == 0) CHECK(first(dip_param_peek(graph.net.w)) == 1);
+        dip_unref(a);
+        dip_unref(b);
+    }
+    CHECK(first(dip_param_peek(graph.net.w)) != 1);
+    double number = 0;
+    CHECK_OK(dip_optimizer_get(graph.net.adam, "step", &number));
+    CHECK(number == 5); /* the next one */
+    dip_graph_free(g);
+    net_free(&eager.net);
+    net_free(&graph.net);
+    dip_unref(eager.limit);
+    dip_unref(graph.limit);
+    dip_unref(x[0]);
+    dip_unref(x[1]);
+}
+
 int main(void) {
     RUN(test_a_function_is_compiled_once_and_run_often);
     RUN(test_bad_calls_are_refused);
@@ -255,5 +311,6 @@ int main(void) {
     RUN(test_branches_and_loops);
     RUN(test_gradients_of_branches_and_loops);
     RUN(test_a_training_step_is_one_graph);
+    RUN(test_a_step_in_a_branch_changes_nothing_where_it_is_not_taken);
     return test_done("compile");
 }
