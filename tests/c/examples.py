@@ -2,8 +2,8 @@
 
     examples.py PROGRAM
 
-Closes like a C test. Without Fashion-MNIST the tests on it are skipped (exit status 77); the text of
-the character model is a page of our own.
+Closes like a C test. Without Fashion-MNIST the tests on it are skipped (exit status 77); the text
+of the character model is a page of our own.
 """
 
 import re
