@@ -98,6 +98,29 @@ def slowly(x, seconds):
     return x
 
 
+class Parts(ms.train.Metric):
+    """Gives what it was made with."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def clear(self):
+        pass
+
+    def update(self, *inputs):
+        pass
+
+    def eval(self):
+        return self.value
+
+
+def test_the_bar_tells_the_numbers_of_an_evaluation(capsys):
+    metrics = {"loss": ms.train.Loss(), "parts": Parts(np.eye(2)), "half": Parts(np.float32(0.5))}
+    make_model(metrics=metrics).fit(1, DATA, DATA[:1], callbacks=ProgressBar(seconds=1000))
+    assert re.search(r"^eval: loss [\d.e-]+, half 0\.5$", capsys.readouterr().out, re.MULTILINE)
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -186,7 +186,9 @@ class ProgressBar(Callback):
 
 
 def _listed(results: dict[str, Any]) -> str:
+    """The results that are single numbers; arrays would fill the screen."""
     return ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        f"{name} {float(value):.4g}"
         for name, value in results.items()
+        if isinstance(value, int | float) or getattr(value, "shape", None) == ()
     )
