@@ -1,27 +1,23 @@
 """LeNet-5 on Fashion-MNIST in eager and in Graph mode: full data set, batch 32, Adam 1e-3.
 
-python examples/python/lenet_fashion.py [--mode both] [--epochs 5] [--data DIR] [--net lenet|mlp]
-                                        [--figure FILE]
+python examples/python/lenet_fashion.py [--mode both] [--epochs 5] [--net lenet|mlp] [--figure FILE]
+                                        [--data DIR] [--images N]
 
-DIR holds the four IDX files (Debian's package dataset-fashion-mnist puts them into the default
-place). Prints a progress bar, the loss and the test accuracy, and then for each mode the time to
-the first step, images/s, the peak memory of tensors and the accuracy.
+Prints a progress bar, the loss and the test accuracy, and then for each mode the time to the first
+step, images/s, the peak memory of tensors and the accuracy.
 """
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
+import fashion
+import shared
 from tqdm import tqdm
 
 import diptych as ms
+import diptych.dataset as ds
 from diptych import nn, ops
-
-CLASSES = ["T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-           "Ankle boot"]
-
 
 NAMES = {ms.PYNATIVE_MODE: "eager", ms.GRAPH_MODE: "graph"}
 
@@ -48,31 +44,22 @@ def mlp() -> nn.Cell:
     return nn.SequentialCell(nn.Flatten(), nn.Dense(784, 128), nn.ReLU(), nn.Dense(128, 10))
 
 
-def load(folder: Path, part: str) -> tuple[ms.Tensor, ms.Tensor]:
-    """Images (N, 1, 28, 28) as float32 in [0, 1] and labels (N,) as int32."""
-    images = ms.io.read_idx(str(folder / f"{part}-images-idx3-ubyte.gz"))
-    labels = ms.io.read_idx(str(folder / f"{part}-labels-idx1-ubyte.gz"))
-    return ops.expand_dims(images.astype(ms.float32) / 255.0, 1), labels.astype(ms.int32)
-
-
-def accuracy(net: nn.Cell, images: ms.Tensor, labels: ms.Tensor, batch: int = 1000) -> float:
+def accuracy(net: nn.Cell, test: ds.Dataset) -> float:
     net.set_train(False)
-    right = 0
+    right = count = 0
     with ms.no_grad():
-        for i in range(0, len(labels), batch):
-            guess = net(images[i : i + batch]).argmax(1).astype(ms.int32)
-            right += int((guess == labels[i : i + batch]).sum())
+        for images, labels in test:
+            right += int((net(images).argmax(1) == labels).sum())
+            count += len(labels)
     net.set_train(True)
-    return right / len(labels)
+    return right / count
 
 
-def train_epoch(step, images, labels, batch: int, bar: tqdm) -> list[float]:
+def train_epoch(step: nn.Cell, data: ds.Dataset, batch: int, bar: tqdm) -> list[float]:
     """One pass in random order; returns the losses."""
-    order = ops.randperm(len(labels))
     losses = []
-    for i in range(0, len(labels) - batch + 1, batch):
-        chosen = order[i : i + batch]
-        losses.append(float(step(images[chosen], labels[chosen])))
+    for images, labels in data:
+        losses.append(float(step(images, labels)))
         bar.update(batch)
         if len(losses) % 50 == 0:
             bar.set_postfix(loss=f"{sum(losses) / len(losses):.4f}", refresh=False)
@@ -103,28 +90,31 @@ class Result:
     accuracy: float
 
 
-def train(args: argparse.Namespace, mode: int, data: tuple[ms.Tensor, ...]) -> Result:
+def train(args: argparse.Namespace, mode: int) -> Result:
     """Trains from the same seed; only ``mode`` differs."""
     ms.set_context(mode=mode)
     ms.set_seed(args.seed)
-    images, labels, test_images, test_labels = data
+    data = fashion.batches(args.data, "train", args.batch, args.images)
+    test = fashion.batches(args.data, "test", 1000)
     net = LeNet5() if args.net == "lenet" else mlp()
     optimizer = nn.Adam(net.trainable_params(), learning_rate=1e-3)
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer).set_train()
-    print(f"{NAMES[mode]} mode, {args.net}: {sum(w.size for w in net.trainable_params()):,} "
-          f"parameters, {len(labels):,} training and {len(test_labels):,} test images")
+    total = len(data) * args.batch
+    print(
+        f"{NAMES[mode]} mode, {args.net}: {sum(w.size for w in net.trainable_params()):,} "
+        f"parameters, {total:,} images an epoch"
+    )
     ms.runtime.reset_peak_memory_stats()
-    first_step = time_first_step(step, images[: args.batch], labels[: args.batch])
+    first_step = time_first_step(step, *next(iter(data)))
     losses, epochs, seconds = [], [], 0.0
     for epoch in range(1, args.epochs + 1):
-        with tqdm(total=len(labels), unit=" images", desc=f"epoch {epoch}/{args.epochs}",
-                  mininterval=0.2 if sys.stderr.isatty() else 20) as bar:
+        with shared.progress_bar(total, "images", f"epoch {epoch}/{args.epochs}") as bar:
             start = time.perf_counter()
-            found = train_epoch(step, images, labels, args.batch, bar)
+            found = train_epoch(step, data, args.batch, bar)
             seconds += time.perf_counter() - start
         losses += found
         epochs.append(sum(found) / len(found))
-        share = accuracy(net, test_images, test_labels)
+        share = accuracy(net, test)
         print(f"epoch {epoch}: loss {epochs[-1]:.4f}, test accuracy {100 * share:.2f} %")
     peak = ms.runtime.max_memory_allocated() / 2**20
     return Result(net, losses, epochs, first_step, len(losses) * args.batch / seconds, peak, share)
@@ -134,21 +124,18 @@ def compare(results: dict[int, Result]) -> None:
     """The table of the modes."""
     print(f"\n{'mode':<8}{'first step':>12}{'images/s':>12}{'peak memory':>14}{'accuracy':>11}")
     for mode, r in results.items():
-        print(f"{NAMES[mode]:<8}{1e3 * r.first_step:>9.1f} ms{r.images_per_s:>12,.0f}"
-              f"{r.peak_mb:>11.0f} MB{100 * r.accuracy:>9.2f} %")
+        print(
+            f"{NAMES[mode]:<8}{1e3 * r.first_step:>9.1f} ms{r.images_per_s:>12,.0f}"
+            f"{r.peak_mb:>11.0f} MB{100 * r.accuracy:>9.2f} %"
+        )
     if len(results) > 1:
         eager, graph = (r.losses for r in results.values())
         same = sum(a == b for a, b in zip(eager, graph, strict=True))
         print(f"losses equal bit for bit: {same:,} of {len(eager):,} steps")
 
 
-def draw(results: dict[int, Result], images: ms.Tensor, labels: ms.Tensor, file: str) -> None:
+def draw(plt, results: dict[int, Result], args: argparse.Namespace) -> None:
     """The loss curves and twelve test images with what the last net says."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     figure = plt.figure(figsize=(10, 4.5))
     curve = figure.add_subplot(1, 2, 1)
     for (mode, r), style in zip(results.items(), ("o-", "x--"), strict=False):
@@ -157,35 +144,37 @@ def draw(results: dict[int, Result], images: ms.Tensor, labels: ms.Tensor, file:
     curve.legend()
     net = list(results.values())[-1].net
     net.set_train(False)
-    guesses = net(images[:12]).argmax(1).asnumpy()
-    for i, guess in enumerate(guesses):
+    images, labels = next(iter(fashion.batches(args.data, "test", 12)))
+    for i, guess in enumerate(net(images).argmax(1).tolist()):
         place = figure.add_subplot(3, 8, (i // 4) * 8 + 5 + i % 4)
         place.imshow(images[i, 0].asnumpy(), cmap="gray_r")
         right = guess == int(labels[i])
-        place.set_title(CLASSES[guess], fontsize=8, color="black" if right else "red")
+        place.set_title(fashion.CLASSES[guess], fontsize=8, color="black" if right else "red")
         place.axis("off")
-    figure.tight_layout()
-    figure.savefig(file, dpi=110)
-    print(f"figure: {file}")
+    shared.save_figure(figure, args.figure)
 
 
-def main() -> None:
+def parse(argv: list[str] | None) -> argparse.Namespace:
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--epochs", type=int, default=5)
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--net", choices=["lenet", "mlp"], default="lenet")
     p.add_argument("--mode", choices=["eager", "graph", "both"], default="both")
-    p.add_argument("--data", type=Path, default=Path("/usr/share/datasets/fashion-mnist"))
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--figure", help="write the loss curve and some guesses to this PNG")
-    args = p.parse_args()
+    p.add_argument("--figure", help="write the loss curve and some guesses to this file")
+    fashion.add_arguments(p)
+    return p.parse_args(argv)
 
-    data = (*load(args.data, "train"), *load(args.data, "t10k"))
+
+def main(argv: list[str] | None = None) -> dict[int, Result]:
+    args = parse(argv)
+    plt = shared.pyplot(args.figure)
     modes = {"eager": [ms.PYNATIVE_MODE], "graph": [ms.GRAPH_MODE]}.get(args.mode, list(NAMES))
-    results = {mode: train(args, mode, data) for mode in modes}
+    results = {mode: train(args, mode) for mode in modes}
     compare(results)
     if args.figure:
-        draw(results, *data[2:], args.figure)
+        draw(plt, results, args)
+    return results
 
 
 if __name__ == "__main__":
