@@ -13,7 +13,7 @@ PATH=$top/.venv/bin:$PATH
 # What a build needs, what the examples and tests need besides.
 build_packages="gcc libc6-dev ninja-build pkg-config libdnnl-dev zlib1g-dev
     python3 python3-dev python3-venv"
-data_packages="dataset-fashion-mnist"
+data_packages="dataset-fashion-mnist bible-kjv bible-kjv-text"
 # meson-python drives the build; 0.16 is the first with the settings of pyproject.toml.
 python_packages="meson-python>=0.16 meson>=1.2.3 numpy>=1.24 tqdm"
 
