@@ -17,8 +17,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "python" / "diptych"
 NOTE = '# ruff: noqa\n"""Written by tools/stubs.py."""\n\n'
 
 MODULES = (
-    "algebra", "arrange", "attention", "composite", "function", "layers", "loss", "neural",
-    "numeric", "older", "place", "primitive", "random", "recurrent",
+    "algebra", "arrange", "attention", "basic", "composite", "ctc", "detect", "layers", "loss",
+    "neural",
+    "numeric", "older", "place", "primitive", "random", "recurrent", "sampling",
 )  # fmt: skip
 KINDS = {
     "tensor": "_Operand",

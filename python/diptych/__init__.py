@@ -43,7 +43,7 @@ from .context import (
     get_context,
     set_context,
 )
-from .ops.function import control_depend
+from .ops.basic import control_depend
 from .runtime import (
     get_rng_state,
     get_seed,

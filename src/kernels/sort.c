@@ -255,6 +255,23 @@ Status measure_unique(const KernelArgs *a, TensorType *out) {
     return OK;
 }
 
+/* Values and counts in the order of their first element; inverse holds their places when sorted,
+ * place[] takes in the new one of each. */
+static void number_by_appearance(const KernelArgs *a, int64_t n, int64_t *place) {
+    int64_t *inverse = (int64_t *)a->out[1].data, *counts = (int64_t *)a->out[2].data;
+    int64_t size = dtype_size(a->in[0].type->dtype), count = 0;
+    for (int64_t k = 0; k < a->out[0].type->dims[0]; k++) place[k] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *to = &place[inverse[i]];
+        if (*to < 0) {
+            *to = count++;
+            counts[*to] = 0;
+            memcpy(a->out[0].data + *to * size, a->in[0].data + i * size, (size_t)size);
+        }
+        counts[inverse[i] = *to]++;
+    }
+}
+
 void run_unique(const KernelArgs *a) {
     Sort s;
     unique_init(&s, a);
@@ -272,6 +289,8 @@ void run_unique(const KernelArgs *a) {
         counts[at]++;
         inverse[index] = at;
     }
+    if (!((const attrs_unique *)a->attrs)->sorted)
+        number_by_appearance(a, s.n, (int64_t *)a->scratch);
 }
 
 Status prepare_unique(const KernelArgs *a, void **state, size_t *scratch) {

@@ -78,6 +78,31 @@ def test_small_primitives():
     assert ops.inv(ms.Tensor(4.0)).item() == 0.25
 
 
+@pytest.mark.parametrize("unique", [True, False])
+def test_log_uniform_classes(unique):
+    ms.set_seed(5)
+    true, n = ms.Tensor(np.array([[1, 9]], np.int32)), 8
+    p = np.log((np.arange(10) + 2) / (np.arange(10) + 1)) / np.log(n + 1)
+    seen, tries = np.zeros(n), []
+    for _ in range(300):
+        drawn, of_true, of_drawn = ops.log_uniform_candidate_sampler(true, 2, 4, unique, n)
+        values = drawn.asnumpy()
+        assert drawn.dtype == ms.int32 and not unique or len(set(values.tolist())) == 4
+        seen += np.bincount(values, minlength=n)
+        if unique:
+            tries.append(np.log1p(-of_true.asnumpy()[0, 0].astype(float)) / np.log1p(-p[1]))
+            assert abs(tries[-1] - round(tries[-1])) < 1e-2 and tries[-1] > 3.9
+            want = 1 - (1 - p) ** round(tries[-1])
+        else:
+            want = 4 * p
+        np.testing.assert_allclose(of_true.asnumpy(), [want[[1, 9]]], rtol=1e-4)
+        np.testing.assert_allclose(of_drawn.asnumpy(), want[values], rtol=1e-4)
+    if unique:  # each first draw has the probabilities p: a class is drawn before those after it
+        assert (np.diff(seen) < 30).all() and seen[0] > 2 * seen[-1] and 5 < np.mean(tries) < 9
+    else:  # 5 deviations of 1200 draws
+        assert (abs(seen - 1200 * p[:n]) < 5 * np.sqrt(1200 * p[:n] * (1 - p[:n]))).all()
+
+
 def test_primitives_of_three_axes():
     x, w = ms.Tensor(f32(RNG.random((1, 2, 4, 4, 4)))), ms.Tensor(f32(RNG.random((3, 2, 2, 2, 2))))
     got = ops.Conv3D(3, 2, pad_mode="pad", pad=1)(x, w)
@@ -125,6 +150,12 @@ def ada_max(w, m, v, power, lr, b1, b2, eps, g):
     return w - lr / (1 - power) * m / (v + eps), m, v
 
 
+def adam(w, m, v, p1, p2, lr, b1, b2, eps, g, nesterov=False):
+    m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+    step = b1 * m + (1 - b1) * g if nesterov else m
+    return w - lr * np.sqrt(1 - p2) / (1 - p1) * step / (np.sqrt(v) + eps), m, v
+
+
 def amsgrad(w, m, v, top, p1, p2, lr, g):
     m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
     top = np.maximum(top, v)
@@ -153,7 +184,8 @@ STEPS = [
     ("ApplyAdagradV2", 1, (0.1, G),
      lambda w, a, r, g: (w - r * g / (np.sqrt(a + g * g) + 1e-6), a + g * g)),
     ("ApplyProximalAdagrad", 1, (0.1, 0.5, 0.3, G), lambda w, a, r, l1, l2, g: (
-        shrink(w - r * g / np.sqrt(a + g * g), r, l1, l2), a + g * g)),
+        shrink(w - r * g / np.sqrt(a + g * g), r / np.sqrt(a + g * g), l1, l2), a + g * g)),
+    ("Adam", 2, (0.9, 0.999, 0.1, 0.9, 0.999, 1e-8, G), adam),
     ("ApplyAdagradDA", 2, (G, 0.1, 0.2, 0.3, 2), adagrad_da),
     ("ApplyAdadelta", 2, (0.1, 0.9, 1e-6, G), adadelta),
     ("ApplyAdaMax", 2, (0.9, 0.1, 0.9, 0.99, 1e-8, G), ada_max),
@@ -161,6 +193,16 @@ STEPS = [
     ("ApplyPowerSign", 1, (0.1, 0.7, 0.9, 0.8, G), power_sign),
     ("ApplyFtrl", 2, (G, 0.1, 0.2, 0.3, -0.5), lambda *args: ftrl(*args)[0]),
 ]  # fmt: skip
+
+
+def test_nesterov_step_of_adam():
+    w, m, v, g = (RNG.uniform(0.1, 1, 8) for _ in range(4))
+    rest = (0.9, 0.999, 0.1, 0.9, 0.999, 1e-8)
+    variables = [ms.Parameter(x) for x in (w, m, v)]
+    ops.Adam(use_nesterov=True)(*variables, *rest, ms.Tensor(g))
+    want = adam(w, m, v, *rest, g, nesterov=True)
+    for variable, expected in zip(variables, want, strict=True):
+        np.testing.assert_allclose(variable.asnumpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "slots", "rest", "reference"), STEPS, ids=[s[0] for s in STEPS])

@@ -6,7 +6,7 @@ import pytest
 from staging import Compiled, outcome, plain, tensors
 
 import diptych as ms
-from diptych import nn
+from diptych import nn, ops
 
 
 def both(make, *calls):
@@ -251,6 +251,23 @@ def test_arguments_are_changed_in_place():
         fill(eager)
         out = Compiled(fill)(staged)
         assert out is staged and np.array_equal(staged.asnumpy(), eager.asnumpy())
+
+
+def test_arguments_are_changed_by_ops_of_ops():
+    def step(w, rows, g):
+        ops.ApplyGradientDescent()(w, 0.5, g)
+        if g.sum() > 0:
+            ops.scatter_update(rows, ms.Tensor([1]), g)
+        return w
+
+    compiled = Compiled(step)
+    for sign in (1.0, -1.0, 1.0):
+        values = ([1.0, 2.0], [[5.0, 6.0], [7.0, 8.0]], [sign, sign * 3])
+        eager, staged = tensors(*values), tensors(*values)
+        step(*eager)
+        assert compiled(*staged) is staged[0]
+        for got, want in zip(staged, eager, strict=True):
+            np.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
 
 
 def test_a_failing_run_writes_nothing():

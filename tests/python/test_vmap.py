@@ -58,6 +58,36 @@ def test_one_cell_for_each_sample():
         np.testing.assert_allclose(got[i], cell(ms.Tensor(x[i])).asnumpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_what_is_written_into_samples_of_a_parameter(mode):
+    class Steps(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = ms.Parameter(W.copy(), name="w")
+            self.kept = ms.Parameter(W.copy(), name="kept")
+            inner = ops.vmap(self.step, in_axes=(0, None, 0))
+            self.both = ops.vmap(inner, in_axes=(1, None, 0), out_axes=1)
+
+        def step(self, w, kept, g):
+            ops.assign_sub(w, g * kept.sum())
+            return w * 2
+
+        def construct(self, g):
+            return self.both(self.w, self.kept, g)
+
+    W = np.arange(6.0).reshape(2, 3)
+    G = np.random.default_rng(0).normal(size=(3, 2))
+    ms.set_context(mode=mode)
+    try:
+        net = Steps()
+        doubled = net(ms.Tensor(G))
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    np.testing.assert_allclose(net.w.asnumpy(), W - G.T * W.sum(), rtol=1e-12)
+    np.testing.assert_allclose(doubled.asnumpy(), 2 * net.w.asnumpy(), rtol=1e-12)
+    np.testing.assert_array_equal(net.kept.asnumpy(), W)
+
+
 @pytest.mark.parametrize(("build", "error", "message"), [
     (lambda: ops.vmap(3), TypeError, "fn is of type int"),
     (lambda: ops.vmap(ops.relu, chunk_size=0), ValueError, "chunk_size is 0"),
@@ -79,3 +109,4 @@ def test_older_names_of_the_ops():
     x = ms.Tensor([-1.0, 2.0])
     assert operations.ReLU()(x).tolist() == nn_ops.ReLU()(x).tolist() == [0.0, 2.0]
     assert functional.relu is ops.relu and "relu" in dir(functional)
+    assert ops.function.math_func.relu is ops.relu and "relu" in dir(ops.function)

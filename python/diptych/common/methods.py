@@ -336,6 +336,7 @@ repeat_interleave roll round rsqrt scatter scatter_add select sigmoid sign sin s
 log_softmax sort split sqrt square squeeze std sub sum swapaxes tan tanh topk trace tril triu
 trunc trunc_div unbind unfold unique unsqueeze unstack var where xlogy isclose allclose take
 masked_scatter tensor_split diff logaddexp cov kron addbmm addmm addmv addr aminmax argwhere baddbmm
+approximate_equal inv
 bucketize corrcoef deg2rad diag_embed diagflat dsplit fliplr flipud float_power fmax fmin frac ger
 heaviside histc hsplit inner logaddexp2 logcumsumexp logit movedim msort nansum negative positive
 rad2deg rot90 sinc unique_consecutive vsplit

@@ -19,6 +19,7 @@ from .._core import uint32 as uint32
 from .._core import uint64 as uint64
 from .._core import uint8 as uint8
 from .algebra import addr as addr
+from .algebra import batch_dot as batch_dot
 from .algebra import block_diag as block_diag
 from .algebra import cdist as cdist
 from .algebra import corrcoef as corrcoef
@@ -55,6 +56,45 @@ from .arrange import unique_consecutive as unique_consecutive
 from .arrange import vsplit as vsplit
 from .arrange import vstack as vstack
 from .attention import flash_attention_score as flash_attention_score
+from .basic import Print as Print
+from .basic import argmax as argmax
+from .basic import argmin as argmin
+from .basic import bmm as bmm
+from .basic import cat as cat
+from .basic import clamp as clamp
+from .basic import clip as clip
+from .basic import clip_by_value as clip_by_value
+from .basic import concat as concat
+from .basic import control_depend as control_depend
+from .basic import depend as depend
+from .basic import div as div
+from .basic import gelu as gelu
+from .basic import grad as grad
+from .basic import identity as identity
+from .basic import is_tensor as is_tensor
+from .basic import jvp as jvp
+from .basic import max as max
+from .basic import min as min
+from .basic import mm as mm
+from .basic import norm as norm
+from .basic import numel as numel
+from .basic import permute as permute
+from .basic import print_ as print_
+from .basic import promote_types as promote_types
+from .basic import rank as rank
+from .basic import select as select
+from .basic import shape as shape
+from .basic import size as size
+from .basic import softmax as softmax
+from .basic import stop_gradient as stop_gradient
+from .basic import tensor_split as tensor_split
+from .basic import true_divide as true_divide
+from .basic import unbind as unbind
+from .basic import unsqueeze as unsqueeze
+from .basic import value_and_grad as value_and_grad
+from .basic import vjp as vjp
+from .basic import where as where
+from .composite import GradOperation as GradOperation
 from .composite import HyperMap as HyperMap
 from .composite import Map as Map
 from .composite import MultitypeFuncGraph as MultitypeFuncGraph
@@ -101,45 +141,28 @@ from .composite import sparse_softmax_cross_entropy_with_logits as sparse_softma
 from .composite import tensor_dot as tensor_dot
 from .composite import tensordot as tensordot
 from .composite import unique as unique
-from .function import GradOperation as GradOperation
-from .function import Print as Print
-from .function import argmax as argmax
-from .function import argmin as argmin
-from .function import bmm as bmm
-from .function import cat as cat
-from .function import clamp as clamp
-from .function import clip as clip
-from .function import clip_by_value as clip_by_value
-from .function import concat as concat
-from .function import control_depend as control_depend
-from .function import depend as depend
-from .function import div as div
-from .function import gelu as gelu
-from .function import grad as grad
-from .function import identity as identity
-from .function import is_tensor as is_tensor
-from .function import jvp as jvp
-from .function import max as max
-from .function import min as min
-from .function import mm as mm
-from .function import norm as norm
-from .function import numel as numel
-from .function import permute as permute
-from .function import print_ as print_
-from .function import promote_types as promote_types
-from .function import rank as rank
-from .function import select as select
-from .function import shape as shape
-from .function import size as size
-from .function import softmax as softmax
-from .function import stop_gradient as stop_gradient
-from .function import tensor_split as tensor_split
-from .function import true_divide as true_divide
-from .function import unbind as unbind
-from .function import unsqueeze as unsqueeze
-from .function import value_and_grad as value_and_grad
-from .function import vjp as vjp
-from .function import where as where
+from .ctc import CTCGreedyDecoder as CTCGreedyDecoder
+from .ctc import CTCLoss as CTCLoss
+from .ctc import ctc_greedy_decoder as ctc_greedy_decoder
+from .ctc import ctc_loss as ctc_loss
+from .detect import AvgPool3D as AvgPool3D
+from .detect import BoundingBoxDecode as BoundingBoxDecode
+from .detect import BoundingBoxEncode as BoundingBoxEncode
+from .detect import CheckValid as CheckValid
+from .detect import Conv3D as Conv3D
+from .detect import Conv3DTranspose as Conv3DTranspose
+from .detect import DataFormatDimMap as DataFormatDimMap
+from .detect import Dropout2D as Dropout2D
+from .detect import Dropout3D as Dropout3D
+from .detect import Invert as Invert
+from .detect import LogUniformCandidateSampler as LogUniformCandidateSampler
+from .detect import UniformCandidateSampler as UniformCandidateSampler
+from .detect import blackman_window as blackman_window
+from .detect import bounding_box_decode as bounding_box_decode
+from .detect import bounding_box_encode as bounding_box_encode
+from .detect import check_valid as check_valid
+from .detect import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from .detect import uniform_candidate_sampler as uniform_candidate_sampler
 from .layers import adaptive_avg_pool1d as adaptive_avg_pool1d
 from .layers import adaptive_avg_pool2d as adaptive_avg_pool2d
 from .layers import adaptive_avg_pool3d as adaptive_avg_pool3d
@@ -162,7 +185,6 @@ from .layers import max_pool1d as max_pool1d
 from .layers import max_pool2d as max_pool2d
 from .layers import max_pool3d as max_pool3d
 from .loss import cosine_embedding_loss as cosine_embedding_loss
-from .loss import ctc_loss as ctc_loss
 from .loss import gaussian_nll_loss as gaussian_nll_loss
 from .loss import hinge_embedding_loss as hinge_embedding_loss
 from .loss import margin_ranking_loss as margin_ranking_loss
@@ -183,6 +205,7 @@ from .neural import softmin as softmin
 from .numeric import absolute as absolute
 from .numeric import allclose as allclose
 from .numeric import aminmax as aminmax
+from .numeric import approximate_equal as approximate_equal
 from .numeric import arccos as arccos
 from .numeric import arccosh as arccosh
 from .numeric import arcsin as arcsin
@@ -193,6 +216,8 @@ from .numeric import arctanh as arctanh
 from .numeric import bincount as bincount
 from .numeric import bucketize as bucketize
 from .numeric import copysign as copysign
+from .numeric import cumprod as cumprod
+from .numeric import cumsum as cumsum
 from .numeric import deg2rad as deg2rad
 from .numeric import diff as diff
 from .numeric import divide as divide
@@ -203,6 +228,7 @@ from .numeric import fmin as fmin
 from .numeric import frac as frac
 from .numeric import gumbel_softmax as gumbel_softmax
 from .numeric import heaviside as heaviside
+from .numeric import inv as inv
 from .numeric import invert as invert
 from .numeric import is_floating_point as is_floating_point
 from .numeric import isclose as isclose
@@ -228,12 +254,14 @@ from .numeric import trapz as trapz
 from .numeric import var_mean as var_mean
 from .older import Addcdiv as Addcdiv
 from .older import Addcmul as Addcmul
+from .older import ApproximateEqual as ApproximateEqual
 from .older import Cdist as Cdist
 from .older import CeLU as CeLU
 from .older import Cross as Cross
 from .older import DivNoNan as DivNoNan
 from .older import HShrink as HShrink
 from .older import Heaviside as Heaviside
+from .older import Inv as Inv
 from .older import IsClose as IsClose
 from .older import MulNoNan as MulNoNan
 from .older import NanToNum as NanToNum
@@ -297,6 +325,10 @@ from .recurrent import gru as gru
 from .recurrent import lstm as lstm
 from .recurrent import rnn as rnn
 from .recurrent import scaled_dot_product_attention as scaled_dot_product_attention
+from .sampling import CropAndResize as CropAndResize
+from .sampling import DeformableOffsets as DeformableOffsets
+from .sampling import crop_and_resize as crop_and_resize
+from .sampling import deformable_conv2d as deformable_conv2d
 
 print = print_
 
@@ -518,20 +550,6 @@ def cross_entropy(
 ) -> Tensor: ...
 def cummax(input: _Operand, axis: int) -> tuple[Tensor, Tensor]: ...
 def cummin(input: _Operand, axis: int) -> tuple[Tensor, Tensor]: ...
-def cumprod(
-    input: _Operand,
-    dim: int,
-    exclusive: bool = ...,
-    reverse: bool = ...,
-    dtype: _DTypeLike | None = ...,
-) -> Tensor: ...
-def cumsum(
-    input: _Operand,
-    axis: int,
-    exclusive: bool = ...,
-    reverse: bool = ...,
-    dtype: _DTypeLike | None = ...,
-) -> Tensor: ...
 def dense(input: _Operand, weight: _Operand, bias: Tensor | None = ...) -> Tensor: ...
 def depth_to_space(input: _Operand, block_size: int) -> Tensor: ...
 def diag(input: _Operand, diagonal: int = ...) -> Tensor: ...
@@ -1049,7 +1067,7 @@ class BatchNorm(Primitive):
 class Bernoulli(Primitive):
     def __init__(self) -> None: ...
 class BiasAdd(Primitive):
-    def __init__(self) -> None: ...
+    def __init__(self, data_format: Any = ...) -> None: ...
 class BinaryCrossEntropy(Primitive):
     def __init__(self, reduction: Any = ...) -> None: ...
 class BitwiseAnd(Primitive):
@@ -1081,6 +1099,19 @@ class Conv2D(Primitive):
         mode: Any = ...,
         pad_mode: Any = ...,
         pad: Any = ...,
+        stride: Any = ...,
+        dilation: Any = ...,
+        group: Any = ...,
+    ) -> None: ...
+class Conv2DBackpropInput(Primitive):
+    def __init__(
+        self,
+        out_channel: Any = ...,
+        kernel_size: Any = ...,
+        pad_mode: Any = ...,
+        pad: Any = ...,
+        pad_list: Any = ...,
+        mode: Any = ...,
         stride: Any = ...,
         dilation: Any = ...,
         group: Any = ...,
@@ -1190,8 +1221,6 @@ class IndexFill(Primitive):
     def __init__(self, axis: Any = ...) -> None: ...
 class InstanceNorm(Primitive):
     def __init__(self, eps: Any = ...) -> None: ...
-class Inv(Primitive):
-    def __init__(self) -> None: ...
 class InvertPermutation(Primitive):
     def __init__(self) -> None: ...
 class IsFinite(Primitive):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import _core
@@ -9,6 +10,7 @@ from .._core import Tensor, op_table
 
 __all__ = [
     "addr",
+    "batch_dot",
     "block_diag",
     "cdist",
     "corrcoef",
@@ -66,6 +68,37 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     x = input.reshape([n for size in left for n in (size, 1)])
     y = other.reshape([n for size in right for n in (1, size)])
     return (x * y).reshape([a * b for a, b in zip(left, right, strict=True)])
+
+
+def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
+    """Sum of products over one axis of x1 (n, ...) and one of x2 (n, ...), sample by sample.
+
+    axes: the axis of both, or a pair of them, not axis 0; None: the last axis of x1 and the last
+    but one of x2 (the last, if x2 has two axes). The result has the other axes of x1, then those
+    of x2; (n, 1) if none are left.
+
+    >>> from diptych import ops
+    >>> ops.batch_dot(ops.ones((2, 3, 4)), ops.ones((2, 4)), (2, 1)).shape
+    (2, 3)
+    """
+    shapes = f"x1 has shape {x1.shape}, x2 {x2.shape}"
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[0] != x2.shape[0]:
+        raise ValueError(f"batch_dot: {shapes}; both need 2 axes or more, and as many samples")
+    if axes is None:
+        axes = (x1.ndim - 1, x2.ndim - 1 if x2.ndim == 2 else x2.ndim - 2)
+    first, second = (axes, axes) if isinstance(axes, int) else axes
+    a, b = first % x1.ndim, second % x2.ndim
+    if a == 0 or b == 0 or x1.shape[a] != x2.shape[b]:
+        raise ValueError(
+            f"batch_dot: axes is {axes}, {shapes}; the axes must be of one size and not axis 0"
+        )
+    keep1 = [i for i in range(1, x1.ndim) if i != a]
+    keep2 = [i for i in range(1, x2.ndim) if i != b]
+    n, size = x1.shape[0], x1.shape[a]
+    rows, columns = [x1.shape[i] for i in keep1], [x2.shape[i] for i in keep2]
+    left = _table["transpose"](x1, (0, *keep1, a)).reshape((n, math.prod(rows), size))
+    right = _table["transpose"](x2, (0, b, *keep2)).reshape((n, size, math.prod(columns)))
+    return _table["matmul"](left, right).reshape((n, *(rows + columns or [1])))
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:

@@ -49,10 +49,10 @@ def apply_adagrad_v2(
 
 
 def apply_proximal_adagrad(var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Tensor) -> Any:
-    """accum += grad^2; the proximal step from var - lr grad / sqrt(accum)."""
+    """accum += grad^2; the proximal step of rate lr / sqrt(accum) (Duchi et al. 2011)."""
     total = accum + _square(grad)
-    prox = var - grad * lr / _sqrt(total)
-    return _set((var, _shrunk(prox, lr, l1, l2)), (accum, total))
+    rate = lr / _sqrt(total)
+    return _set((var, _shrunk(var - grad * rate, rate, l1, l2)), (accum, total))
 
 
 def apply_adagrad_da(
@@ -99,6 +99,18 @@ def apply_adam_with_amsgrad(
     return _set((var, new), (m, mean), (v, squares), (vhat, most))
 
 
+def apply_adam(
+    var: Any, m: Any, v: Any, beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any, beta2: Any,
+    epsilon: Any, gradient: Tensor, use_nesterov: bool = False,
+) -> Any:  # fmt: skip
+    """Adam (Kingma and Ba 2015), or with Nesterov's step (Dozat 2016)."""
+    mean = m * beta1 + gradient * (1 - beta1)
+    squares = v * beta2 + _square(gradient) * (1 - beta2)
+    rate = lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
+    step = mean * beta1 + gradient * (1 - beta1) if use_nesterov else mean
+    return _set((var, var - step * rate / (_sqrt(squares) + epsilon)), (m, mean), (v, squares))
+
+
 def apply_power_sign(
     var: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Tensor
 ) -> Any:
@@ -136,6 +148,7 @@ def _unlocked(step: Any) -> Any:
 
 
 _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "Adam": (_unlocked(apply_adam), ("use_locking", "use_nesterov")),
     "ApplyAdaMax": (apply_ada_max, ()),
     "ApplyAdadelta": (apply_adadelta, ()),
     "ApplyAdagrad": (apply_adagrad, ("update_slots",)),

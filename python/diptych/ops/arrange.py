@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, op_table
-from .function import tensor_split
+from .basic import tensor_split
 
 __all__ = [
     "argwhere",

@@ -214,14 +214,19 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     return _table["einsum"](operands, equation)
 
 
-def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
-    """input (N, C, ...) plus bias (C)."""
-    if bias.ndim != 1 or input_x.ndim < 2 or input_x.shape[1] != bias.shape[0]:
+def bias_add(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tensor:
+    """input (N, C, ...) plus bias (C); data_format "NHWC": input (N, ..., C)."""
+    if data_format not in ("NCHW", "NHWC", "NCDHW"):
+        raise ValueError(
+            f"bias_add: data_format is {data_format!r}; it must be 'NCHW', 'NHWC' or 'NCDHW'"
+        )
+    axis = -1 if data_format == "NHWC" else 1
+    if bias.ndim != 1 or input_x.ndim < 2 or input_x.shape[axis] != bias.shape[0]:
         raise ValueError(
             f"bias_add: input has shape {input_x.shape} and bias {bias.shape}; the bias must have "
-            "one number a channel (axis 1)"
+            f"one number a channel (axis {axis})"
         )
-    return input_x + bias.reshape((-1, *(1,) * (input_x.ndim - 2)))
+    return input_x + (bias if axis == -1 else bias.reshape((-1, *(1,) * (input_x.ndim - 2))))
 
 
 # ---- picking and placing
@@ -254,8 +259,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """The different values in order, and where in them each element of input stands."""
-    values, places, _ = _table["unique"](input)
+    """The different values as they first appear, and where in them each element of input stands."""
+    values, places, _ = _table["unique"](input, sorted=False)
     return values, places.reshape(input.shape)
 
 

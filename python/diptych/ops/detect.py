@@ -17,12 +17,11 @@ __all__ = [
     "bounding_box_decode",
     "bounding_box_encode",
     "check_valid",
-    "inv",
+    "log_uniform_candidate_sampler",
     "uniform_candidate_sampler",
 ]
 
 _table = op_table
-inv = _table["reciprocal"]
 
 
 # ---- boxes (n, 4): x0, y0, x1, y1, the last row and column belonging to the box
@@ -121,6 +120,20 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
 # ---- classes, distances, windows
 
 
+def _check_sampler(
+    op: str, true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int
+) -> None:
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise ValueError(
+            f"{op}: true_classes has shape {true_classes.shape}; it must be (n, {num_true})"
+        )
+    if num_sampled <= 0 or range_max <= 0 or (unique and num_sampled > range_max):
+        raise ValueError(
+            f"{op}: num_sampled is {num_sampled} and range_max {range_max}; both must be positive, "
+            "and range_max the larger one where classes are unique"
+        )
+
+
 def uniform_candidate_sampler(
     true_classes: Tensor,
     num_true: int,
@@ -138,16 +151,8 @@ def uniform_candidate_sampler(
         seed: 0 draws from the common state, else from one of its own.
         remove_accidental_hits: true classes are not drawn.
     """
-    op = "uniform_candidate_sampler"
-    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
-        raise ValueError(
-            f"{op}: true_classes has shape {true_classes.shape}; it must be (n, {num_true})"
-        )
-    if num_sampled <= 0 or range_max <= 0 or (unique and num_sampled > range_max):
-        raise ValueError(
-            f"{op}: num_sampled is {num_sampled} and range_max {range_max}; both must be positive, "
-            "and range_max the larger one where classes are unique"
-        )
+    _check_sampler("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique,
+                   range_max)  # fmt: skip
     hits = _table["zeros"]((range_max,))
     if remove_accidental_hits:
         hot = _table["one_hot"](true_classes.reshape(-1), range_max).astype(_core.float32)
@@ -166,6 +171,53 @@ def uniform_candidate_sampler(
         _table["full"](true_classes.shape, expected),
         _table["full"]((num_sampled,), expected),
     )
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Tensor,
+    num_true: int = 1,
+    num_sampled: int = 5,
+    unique: bool = True,
+    range_max: int = 5,
+    seed: int = 0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """uniform_candidate_sampler for classes sorted by frequency: class k has the probability
+    p = log((k + 2) / (k + 1)) / log(range_max + 1).
+
+    A class is expected num_sampled * p times, or with ``unique`` 1 - (1 - p)^tries times, where
+    ``tries`` draws with repetition were needed for that many different classes.
+
+    >>> import diptych as ms
+    >>> drawn, _, _ = ms.ops.log_uniform_candidate_sampler(ms.Tensor([[0, 3]]), 2, 5, True, 5)
+    >>> sorted(drawn.tolist())
+    [0, 1, 2, 3, 4]
+    """
+    _check_sampler("log_uniform_candidate_sampler", true_classes, num_true, num_sampled, unique,
+                   range_max)  # fmt: skip
+    log, scale, start = _table["log"], 1 / math.log(range_max + 1), seed or None
+
+    def chance(classes: Tensor) -> Tensor:
+        k = classes.astype(_core.float64)
+        return (log(k + 2) - log(k + 1)) * scale
+
+    again = None if start is None else start + 1
+    if unique:
+        # Exponential clocks of rates p ring in the order of draws without repetition.
+        every = chance(_table["arange"](0, range_max, 1, _core.int64))
+        rings = -log(1 - rand(range_max, seed=start, dtype=_core.float64)) / every
+        drawn = _table["argsort"](rings)[:num_sampled]
+        # Draws between two new classes fail with the probability of those drawn already.
+        fails = _table["cumsum"](chance(drawn), 0)[: num_sampled - 1]
+        waits = log(1 - rand(num_sampled - 1, seed=again, dtype=_core.float64)) / log(fails)
+        tries = num_sampled + _table["floor"](waits).sum()
+        counts = [1 - _table["pow"](1 - chance(c), tries) for c in (true_classes, drawn)]
+    else:
+        u = rand(num_sampled, seed=start, dtype=_core.float64)
+        places = _table["floor"](_table["exp"](u / scale)) - 1
+        drawn = _table["clamp"](places, 0, range_max - 1).astype(_core.int64)
+        counts = [chance(c) * num_sampled for c in (true_classes, drawn)]
+    of_true, of_drawn = (c.astype(_core.float32) for c in counts)
+    return drawn.astype(true_classes.dtype), of_true, of_drawn
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
@@ -271,6 +323,7 @@ _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "Dropout2D": (_channel_dropout(2), ("keep_prob",)),
     "Dropout3D": (_channel_dropout(3), ("keep_prob",)),
     "Invert": (_table["bitwise_not"], ()),
+    "LogUniformCandidateSampler": (log_uniform_candidate_sampler, _SAMPLER[:5]),
     "UniformCandidateSampler": (uniform_candidate_sampler, _SAMPLER),
 }  # fmt: skip
 for _name, (_target, _start) in _CLASSES.items():

@@ -83,16 +83,23 @@ def _padding(op: str, pad_mode: str, padding: Any, same: Any) -> Any:
     return 0 if mode == "valid" else same()
 
 
+def padding_of(
+    op: str, pad_mode: str, padding: Any, sizes: Any, kernel: Any, stride: Any, dilation: Any
+) -> Any:
+    """The padding of a convolution over spatial ``sizes``."""
+
+    def same() -> tuple[int, ...]:
+        return _same(sizes, kernel, _each(stride, len(sizes)), dilation)
+
+    return padding if pad_mode == "pad" else _padding(op, pad_mode, padding, same)
+
+
 def _convolve(
     op: str, n: int, x: Any, weight: Any, bias: Any, stride: Any, pad_mode: str, padding: Any,
     dilation: Any, groups: int,
 ) -> Tensor:
     _check_rank(op, x, n)
-
-    def same() -> tuple[int, ...]:
-        return _same(x.shape[2:], weight.shape[2:], _each(stride, n), dilation)
-
-    pads = padding if pad_mode == "pad" else _padding(op, pad_mode, padding, same)
+    pads = padding_of(op, pad_mode, padding, x.shape[2:], weight.shape[2:], stride, dilation)
     return _conv(x, weight, bias, stride, pads, dilation, groups)
 
 

@@ -10,7 +10,6 @@ from .._core import Tensor, op_table
 
 __all__ = [
     "cosine_embedding_loss",
-    "ctc_loss",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "margin_ranking_loss",
@@ -203,48 +202,3 @@ def gaussian_nll_loss(
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return _reduce("gaussian_nll_loss", loss, reduction)
-
-
-def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """Connectionist temporal classification (Graves et al. 2006): minus the log-probability of the
-    targets, and the forward sums in log space.
-
-    log_probs (T, N, C) with targets (N, S) or all one after the other, lengths (N); or one sample:
-    log_probs (T, C), targets (S), lengths one number each. The sums are (N, T, 2 S + 1) and have no
-    gradient. 'mean' divides each loss by its target's length first. With zero_infinity the loss of
-    an impossible target is 0.
-
-    >>> from diptych import Tensor, ops
-    >>> logs = ops.log_softmax(ops.zeros((3, 1, 2)))
-    >>> round(float(ops.ctc_loss(logs, Tensor([[1]]), (3,), (1,))[0]), 4)
-    0.2877
-    """
-    lengths = [n if isinstance(n, Tensor) else Tensor(n) for n in (input_lengths, target_lengths)]
-    if log_probs.ndim == 2:
-        log_probs, targets = log_probs.expand_dims(1), targets.reshape((1, -1))
-    lengths = [n.reshape((-1,)) for n in lengths]
-    if targets.ndim == 1:
-        targets = _beside(targets, lengths[1].tolist())
-    return _table["ctc_loss"](log_probs, targets, *lengths, blank, reduction, zero_infinity)
-
-
-def _beside(targets: Tensor, lengths: list[int]) -> Tensor:
-    """Targets one after the other as rows, filled up with 0."""
-    if min(lengths, default=0) < 0 or sum(lengths) != targets.size:
-        raise ValueError(
-            f"ctc_loss: target_lengths are {lengths}; with targets of shape {targets.shape} they "
-            f"must add up to {targets.size}"
-        )
-    longest, rows, start = max(lengths, default=0), [], 0
-    for n in lengths:
-        rows.append(_table["pad"](targets[start : start + n], (0, longest - n)))
-        start += n
-    return _table["stack"](rows)

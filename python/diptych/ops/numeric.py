@@ -12,6 +12,7 @@ __all__ = [
     "absolute",
     "allclose",
     "aminmax",
+    "approximate_equal",
     "arccos",
     "arccosh",
     "arcsin",
@@ -22,6 +23,8 @@ __all__ = [
     "bincount",
     "bucketize",
     "copysign",
+    "cumprod",
+    "cumsum",
     "deg2rad",
     "diff",
     "divide",
@@ -32,6 +35,7 @@ __all__ = [
     "frac",
     "gumbel_softmax",
     "heaviside",
+    "inv",
     "invert",
     "is_floating_point",
     "isclose",
@@ -90,6 +94,18 @@ def deg2rad(x: Tensor) -> Tensor:
 def rad2deg(x: Tensor) -> Tensor:
     """Radians as degrees."""
     return x * (180 / math.pi)
+
+
+def inv(x: Tensor) -> Tensor:
+    """1 / x in the dtype of x: of integers rounded towards 0, and 0 where x is 0.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.inv(Tensor([1, -2, 0])).tolist(), ops.inv(Tensor([4.0])).tolist()
+    ([1, 0, 0], [0.25])
+    """
+    if x.dtype.is_floating_point:
+        return _table["reciprocal"](x)
+    return _table["where"](_table["equal"](_table["abs"](x), 1), x, 0)
 
 
 def frac(x: Tensor) -> Tensor:
@@ -268,7 +284,31 @@ def allclose(
     return _table["all"](isclose(input, other, rtol, atol, equal_nan))
 
 
+def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
+    """Whether |x - y| < tolerance, element by element; x and y have one shape."""
+    if x.shape != y.shape:
+        raise ValueError(
+            f"approximate_equal: x and y have shapes {x.shape} and {y.shape}; they must be equal"
+        )
+    return _table["less"](_table["maximum"](x, y) - _table["minimum"](x, y), tolerance)
+
+
 # ---- along an axis
+
+
+def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
+    """Running sum along axis, in double for floats; of dtype, None: that of x.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.cumsum(Tensor([[1, 2, 3]]), 1).tolist()
+    [[1, 3, 6]]
+    """
+    return _table["cumsum"](x, axis, dtype=dtype)
+
+
+def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """Running product along dim, in double for floats; of dtype, None: that of input."""
+    return _table["cumprod"](input, dim, dtype=dtype)
 
 
 def diff(

@@ -42,6 +42,7 @@ def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
 
 
 _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "ApproximateEqual": (numeric.approximate_equal, ("tolerance",)),
     "Addcdiv": (composite.addcdiv, ()),
     "Addcmul": (composite.addcmul, ()),
     "Cdist": (algebra.cdist, ("p",)),
@@ -50,6 +51,7 @@ _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "DivNoNan": (_div_no_nan, ()),
     "Heaviside": (numeric.heaviside, ()),
     "HShrink": (_table["hardshrink"], ("lambd",)),
+    "Inv": (numeric.inv, ()),
     "IsClose": (numeric.isclose, ("rtol", "atol", "equal_nan")),
     "MulNoNan": (_mul_no_nan, ()),
     "NanToNum": (numeric.nan_to_num, ("nan", "posinf", "neginf")),

@@ -8,7 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, op_table
 from ..common.parameter import Parameter
-from . import composite, function, layers, place
+from . import basic, composite, layers, place
 
 __all__: list[str] = ["Primitive"]
 
@@ -209,6 +209,25 @@ def _conv2d_transpose(
     )
 
 
+def _conv2d_input(
+    dout: Tensor, weight: Tensor, input_size: Any, out_channel: int = 0, kernel_size: Any = 0,
+    pad_mode: str = "valid", pad: Any = 0, pad_list: Any = None, mode: int = 1, stride: Any = 1,
+    dilation: Any = 1, group: int = 1,
+) -> Tensor:
+    op = "Conv2DBackpropInput"
+    if mode != 1:
+        raise ValueError(f"{op}: mode is {mode}; only 1 (cross-correlation) exists")
+    if len(input_size) != 4 or weight.ndim != 4:
+        raise ValueError(
+            f"{op}: input_size is {input_size}, weight has shape {weight.shape}; both must have 4 "
+            "sizes"
+        )
+    sizes = tuple(input_size)[2:]
+    pads = pad if pad_list is None else pad_list
+    cut = layers.padding_of(op, pad_mode, pads, sizes, weight.shape[2:], stride, dilation)
+    return op_table["conv_input_grad"](dout, weight, stride, cut, dilation, group, sizes)
+
+
 def _batch_norm(
     x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor,
     is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1,
@@ -263,7 +282,7 @@ def _l2_loss(x: Tensor) -> Tensor:
 
 
 def _dropout(x: Tensor, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Any:
-    kept = op_table["dropout"](op_table["ones_like"](function.stop_gradient(x)), 1 - keep_prob)
+    kept = op_table["dropout"](op_table["ones_like"](basic.stop_gradient(x)), 1 - keep_prob)
     return x * kept, kept
 
 
@@ -304,12 +323,12 @@ __all__ += ["assign", "assign_add", "assign_sub", "one_hot"]
 _wrap("Assign", assign)
 _wrap("AssignAdd", assign_add)
 _wrap("AssignSub", assign_sub)
-_wrap("Depend", function.depend)
-_wrap("StopGradient", function.stop_gradient)
-_wrap("Identity", function.identity)
-_wrap("Shape", function.shape)
-_wrap("Size", function.size)
-_wrap("Rank", function.rank)
+_wrap("Depend", basic.depend)
+_wrap("StopGradient", basic.stop_gradient)
+_wrap("Identity", basic.identity)
+_wrap("Shape", basic.shape)
+_wrap("Size", basic.size)
+_wrap("Rank", basic.rank)
 _wrap("DType", lambda x: x.dtype)
 _wrap("Split", _split, "axis", "output_num")
 _wrap("OneHot", _one_hot, "axis")
@@ -321,13 +340,15 @@ _wrap("ArgMinWithValue", _with_index("min_with_index"), "axis", "keep_dims")
 _wrap("BatchMatMul", op_table["matmul"], "transpose_a", "transpose_b")
 _wrap("Conv2D", _conv2d, "out_channel", "kernel_size", "mode", "pad_mode", "pad", "stride",
       "dilation", "group")
+_wrap("Conv2DBackpropInput", _conv2d_input, "out_channel", "kernel_size", "pad_mode", "pad",
+      "pad_list", "mode", "stride", "dilation", "group")
 _wrap("MaxPool", _pool(layers.max_pool2d), "kernel_size", "strides", "pad_mode", "data_format")
 _wrap("AvgPool", _pool(layers.avg_pool2d), "kernel_size", "strides", "pad_mode", "data_format")
 _wrap("Pad", _pad, "paddings")
 _wrap("Conv2DTranspose", _conv2d_transpose, "out_channel", "kernel_size", "pad_mode", "pad",
       "stride", "dilation", "group")
 _wrap("BatchNorm", _batch_norm, "is_training", "epsilon", "momentum")
-_wrap("BiasAdd", composite.bias_add)
+_wrap("BiasAdd", composite.bias_add, "data_format")
 _wrap("Dropout", _dropout, "keep_prob", "Seed0", "Seed1")
 _wrap("SoftmaxCrossEntropyWithLogits", _softmax_cross_entropy)
 _wrap("SparseSoftmaxCrossEntropyWithLogits", _sparse_cross_entropy, "is_grad")
@@ -351,7 +372,6 @@ _wrap("Elu", op_table["elu"], "alpha")
 _wrap("PReLU", op_table["prelu"])
 _wrap("Tril", op_table["tril"], "diagonal")
 _wrap("Triu", op_table["triu"], "diagonal")
-_wrap("Inv", op_table["reciprocal"])
 _wrap("TupleToArray", _to_tensor)
 _wrap("ScalarToTensor", _to_tensor)
 _wrap("ScalarToArray", _to_tensor)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _core
 from .._core import Tensor, op_table
+from ..common.grad import alias
 
 __all__ = ["vmap"]
 
@@ -16,7 +18,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = 
     """``fn`` mapped over an axis of its inputs; the results are stacked along ``out_axes``.
 
     Samples are taken one after the other (eagerly a loop, compiled a graph with the ops of every
-    sample), so that any ``fn`` works, gradients and vmaps of vmaps included.
+    sample), so that any ``fn`` works, gradients and vmaps of vmaps included. A Parameter (or other
+    Tensor) takes over what ``fn`` writes into its samples, by ``ops.assign`` or in-place operators.
 
     Args:
         fn: a function or Cell; or a list of Cells, one a sample.
@@ -46,7 +49,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = 
 
     def mapped(*args: Any) -> Any:
         sizes: set[int] = set()
-        slots = [_slices(x, axis, sizes) for x, axis in _paired("in_axes", in_axes, args)]
+        cut: list[_Cut] = []
+        slots = [_slices(x, axis, sizes, cut) for x, axis in _paired("in_axes", in_axes, args)]
         if models is not None:
             sizes.add(len(models))
         if len(sizes) != 1:
@@ -58,6 +62,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = 
             (fn if models is None else models[i])(*(slot(i) for slot in slots))
             for i in range(sizes.pop())
         ]
+        for whole in cut:
+            whole.take_back()
         return _joined(results, out_axes)
 
     return mapped
@@ -74,10 +80,25 @@ def _paired(what: str, axes: Any, values: Sequence[Any]) -> list[tuple[Any, Any]
     return list(zip(values, axes, strict=True))
 
 
-def _slices(x: Any, axis: Any, sizes: set[int]) -> Callable[[int], Any]:
+class _Cut:
+    """A Tensor in its samples, and what they were before the calls."""
+
+    def __init__(self, whole: Tensor, axis: int) -> None:
+        self.whole, self.axis = whole, axis
+        self._before = _unstack(whole, axis)
+        self.pieces = [alias(p) for p in self._before]
+
+    def take_back(self) -> None:
+        """The whole takes over what was written into its samples."""
+        pairs = zip(self.pieces, self._before, strict=True)
+        if any(_core.value_id(now) != _core.value_id(before) for now, before in pairs):
+            _core.repoint(self.whole, _stack(self.pieces, self.axis))
+
+
+def _slices(x: Any, axis: Any, sizes: set[int], cut: list[_Cut]) -> Callable[[int], Any]:
     """What gives sample i of an input; ``sizes`` takes in how many there are."""
     if isinstance(x, tuple | list):
-        parts = [_slices(v, a, sizes) for v, a in _paired("in_axes", axis, x)]
+        parts = [_slices(v, a, sizes, cut) for v, a in _paired("in_axes", axis, x)]
         return lambda i: type(x)(part(i) for part in parts)
     if axis is None or not isinstance(x, Tensor):
         return lambda i: x
@@ -86,7 +107,8 @@ def _slices(x: Any, axis: Any, sizes: set[int]) -> Callable[[int], Any]:
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"vmap: in_axes holds {axis}, but the input has shape {x.shape}")
     sizes.add(x.shape[axis])
-    pieces = _unstack(x, axis)
+    cut.append(_Cut(x, axis))
+    pieces = cut[-1].pieces
     return lambda i: pieces[i]
 
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from ..common.grad import alias
+from ..common.parameter import Parameter
 from .access import get_attribute, writable
+from .builder import value_id
 from .errors import GraphError, GraphTypeError, describe
 from .functions import FUNCTIONS, TENSOR_METHODS, TEXT_METHODS
 from .observer import is_library
@@ -240,14 +243,41 @@ def _run(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     for value in (*args, *kwargs.values()):
         if isinstance(value, _MUTABLE) and not is_library_op(fn):
             writable(interp, value)
+    shown = [] if isinstance(fn, _core.Op) else _shown((*plain_args, *plain_kwargs.values()))
     try:
-        return fn(*plain_args, **plain_kwargs)
+        made = fn(*plain_args, **plain_kwargs)
     except GraphError:
         raise
     except TypeError as error:
         if not late:
             raise
         raise _needs_numbers(interp, fn, late, error) from error
+    _note_written(interp, shown)
+    return made
+
+
+def _shown(args: tuple[Any, ...]) -> list[tuple[Tensor, Tensor]]:
+    """Tensors of a call, also those in containers, each with a handle on what it shows before."""
+    found: list[tuple[Tensor, Tensor]] = []
+    for value in args:
+        if isinstance(value, Tensor):
+            if not isinstance(value, Parameter):
+                found.append((value, alias(value)))
+        elif isinstance(value, list | tuple):
+            found += _shown(tuple(value))
+        elif type(value) is dict:
+            found += _shown(tuple(value.values()))
+    return found
+
+
+def _note_written(interp: Interpreter, shown: list[tuple[Tensor, Tensor]]) -> None:
+    """Tensors that show another value after a native call were written by it."""
+    for tensor, before in shown:
+        if value_id(tensor) != value_id(before):
+            now = alias(tensor)
+            _core.repoint(tensor, before)
+            writable(interp, tensor)
+            _core.repoint(tensor, now)
 
 
 def _needs_numbers(

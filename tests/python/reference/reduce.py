@@ -235,9 +235,13 @@ def searchsorted(s: Array, v: Array, right: bool = False) -> Array:
     return back(np.stack(found))
 
 
-def unique(x: Array) -> tuple[Array, Array, Array]:
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-    return values, inverse.reshape(x.shape), counts
+def unique(x: Array, sorted: bool = True) -> tuple[Array, Array, Array]:
+    values, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.arange(len(first)) if sorted else np.argsort(first)
+    inverse = np.argsort(order)[inverse.ravel()] if x.size else inverse
+    return values[order], inverse.reshape(x.shape), counts[order]
 
 
 def bincount(x: Array, minlength: int = 0) -> Array:
