@@ -13,6 +13,7 @@ __all__ = [
     "batch_dot",
     "block_diag",
     "cdist",
+    "cholesky_inverse",
     "corrcoef",
     "cov",
     "cross",
@@ -169,6 +170,19 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
         )
     difference = _table["expand_dims"](x1, -2) - _table["expand_dims"](x2, -3)
     return _table["norm"](difference, -1, False, p)
+
+
+def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of a matrix (n, n) whose Cholesky factor is input_x, lower or upper triangular.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()
+    [[0.25, 0.0], [0.0, 1.0]]
+    """
+    _check_rank("cholesky_inverse", "input_x", input_x, 2)
+    solve, one = _table["solve_triangular"], _table["eye"](input_x.shape[0], dtype=input_x.dtype)
+    half = solve(input_x, one, trans=upper, lower=not upper)
+    return solve(input_x, half, trans=not upper, lower=not upper)
 
 
 def cov(

@@ -308,8 +308,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def _joint_norm(many: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
-    """The norm over all elements of several tensors, in at least 32 bits; squares do not overflow.
-    """
+    """The norm over all elements of several tensors, in 32 bits or more, without overflow."""
     wide = [t if t.dtype.itemsize >= 4 else t.astype("float32") for t in many]
     norms = [_table["norm"](t, None, False, norm_type) for t in wide]
     return _table["norm"](_table["stack"](norms), None, False, norm_type)

@@ -23,3 +23,16 @@ def dense(x: Array, weight: Array, bias: Array | None = None) -> Array:
 
 def einsum(*operands: Array, equation: str) -> Array:
     return np.einsum(equation, *operands)
+
+
+def cholesky(x: Array, upper: bool = False) -> Array:
+    return _swapped(np.linalg.cholesky(x), upper)
+
+
+def solve_triangular(
+    a: Array, b: Array, trans: bool = False, lower: bool = False, unit_diagonal: bool = False
+) -> Array:
+    half = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        half = half - half * np.eye(a.shape[-1]) + np.eye(a.shape[-1])
+    return np.linalg.solve(_swapped(half, trans), b)
