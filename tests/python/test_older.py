@@ -235,3 +235,20 @@ def test_steps(name, slots, rest, reference):
 def test_refusals(build, error, message):
     with pytest.raises(error, match=message):
         build()
+
+
+def test_rows_of_a_cache():
+    table = ms.Parameter(f32(np.arange(10).reshape(5, 2)), name="table")
+    rows = f32(-np.arange(8).reshape(4, 2))
+    places = ms.Tensor(np.array([[3, -1, 7, 0]], np.int32))
+    assert ops.UpdateCache()(table, places, ms.Tensor(rows), 4).tolist() == [0]
+    want = f32(np.arange(10).reshape(5, 2))
+    want[3], want[0] = rows[0], rows[3]
+    np.testing.assert_array_equal(table.asnumpy(), want)
+
+
+def test_attributes_at_the_call():
+    x = ms.Tensor(f32([[1, 2], [3, 4]]))
+    assert ops.CumProd()(x, 1).tolist() == [[1, 2], [3, 12]]
+    assert ops.CumProd(True, True)(x, 0).tolist() == [[3, 4], [1, 1]]
+    assert ops.ConjugateTranspose()(x, (1, 0)).tolist() == [[1, 3], [2, 4]]

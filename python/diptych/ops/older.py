@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _core
 from .._core import Tensor, op_table
 from . import algebra, arrange, composite, loss, numeric, place
-from .primitive import wrapped
+from .primitive import assign, wrapped
 
 _table = op_table
 
@@ -41,12 +42,28 @@ def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
     return _table["roll"](x, shift, axis)
 
 
+def _update_cache(input_x: Any, indices: Tensor, updates: Tensor, max_num: int) -> Tensor:
+    """Rows ``indices`` of a table take over updates in place; indices below 0 or from max_num on
+    are left out. Gives 0."""
+    rows = input_x.shape[0]
+    places, width = indices.astype(_core.int64).reshape((-1,)), tuple(input_x.shape[1:])
+    is_kept = _table["logical_and"](places >= 0, places < min(max_num, rows))
+    spare = _table["zeros"]((1, *width), input_x.dtype)  # takes what is left out
+    places = _table["where"](is_kept, places, rows)
+    rows_of = updates.reshape((places.size, *width))
+    made = _table["index_set"](_table["concat"]([input_x, spare], 0), rows_of, [places], None)
+    assign(input_x, made[:rows])
+    return _table["zeros"]((1,), _core.int32)
+
+
 _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "ApproximateEqual": (numeric.approximate_equal, ("tolerance",)),
     "Addcdiv": (composite.addcdiv, ()),
     "Addcmul": (composite.addcmul, ()),
+    "CholeskyInverse": (algebra.cholesky_inverse, ("upper",)),
     "Cdist": (algebra.cdist, ("p",)),
     "CeLU": (_table["celu"], ("alpha",)),
+    "ConjugateTranspose": (_table["transpose"], ()),
     "Cross": (algebra.cross, ("dim",)),
     "DivNoNan": (_div_no_nan, ()),
     "Heaviside": (numeric.heaviside, ()),
@@ -73,6 +90,7 @@ _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "UnsortedSegmentMax": (place.unsorted_segment_max, ()),
     "UnsortedSegmentMin": (place.unsorted_segment_min, ()),
     "UnsortedSegmentProd": (place.unsorted_segment_prod, ()),
+    "UpdateCache": (_update_cache, ()),
     "Xdivy": (xdivy, ()),
 }
 for _name, (_target, _start) in _CLASSES.items():

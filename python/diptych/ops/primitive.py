@@ -16,7 +16,7 @@ __all__: list[str] = ["Primitive"]
 _AT_CALL = {
     "Cast": ("dtype",),
     "CumSum": ("axis",),
-    "CumProd": ("axis",),
+    "CumProd": ("dim",),
     "ExpandDims": ("axis",),
     "FillV2": ("shape",),
     "FullLike": (),
