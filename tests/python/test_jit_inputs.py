@@ -85,8 +85,19 @@ def test_set_inputs(graph_mode) -> None:
         net(anyrows(None, 4))
     net.set_inputs()
     assert net.get_inputs() is None
-    with pytest.raises(TypeError, match="entry 0 is of type int"):
-        net.set_inputs(3)
+
+
+def test_constants_among_the_inputs(graph_mode) -> None:
+    class Scale(nn.Cell):
+        def construct(self, x, factors):
+            return x * factors[0] + factors[1]
+
+    net = Scale()
+    net.set_inputs(anyrows(None, 3), (2, 5))
+    assert net(rows(2, 3), (2, 5)).shape == (2, 3)
+    for other in ((2, 6), rows(1, 3)):
+        with pytest.raises(ValueError, match=r"input 1 is .*; set_inputs asks for \(2, 5\)"):
+            net(rows(2, 3), other)
 
 
 def test_a_signature_with_sizes_left_open() -> None:

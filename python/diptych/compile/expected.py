@@ -20,7 +20,11 @@ def _fits(shape: Sizes, wanted: Sizes) -> bool:
 
 
 class Expected:
-    """A Tensor, or None for anything, for each argument; sizes that are None fit any size."""
+    """A Tensor, or None for anything, for each argument; sizes that are None fit any size. Where
+    ``takes_constants``, an argument may be any other object too, which calls must give as it is.
+    """
+
+    takes_constants = False
 
     def __init__(self, name: str, asked: Sequence[Any]) -> None:
         if not isinstance(asked, list | tuple):
@@ -29,7 +33,7 @@ class Expected:
                 "Tensor or None for each argument"
             )
         for i, like in enumerate(asked):
-            if like is not None and not isinstance(like, Tensor):
+            if like is not None and not isinstance(like, Tensor) and not self.takes_constants:
                 raise TypeError(
                     f"{name}: entry {i} is of type {type(like).__name__}; it must be a Tensor "
                     "or None"
@@ -47,7 +51,7 @@ class Expected:
     def free_axes(self) -> Iterator[tuple[int, int]]:
         """(argument, axis) of sizes that may be any."""
         for i, like in enumerate(self.asked):
-            if like is not None and _core.is_placeholder(like):
+            if isinstance(like, Tensor) and _core.is_placeholder(like):
                 yield from ((i, axis) for axis, n in enumerate(like.shape) if n is None)
 
 
@@ -92,6 +96,8 @@ class Signed(Expected):
 class Inputs(Expected):
     """``Cell.set_inputs``: a call of another kind is a ValueError (another dtype: a TypeError)."""
 
+    takes_constants = True
+
     def __init__(self, asked: Sequence[Any]) -> None:
         super().__init__("set_inputs", asked)
 
@@ -102,7 +108,12 @@ class Inputs(Expected):
                 f"{name}: set_inputs describes {len(self.asked)} inputs, {len(args)} were given"
             )
         for i, (arg, like) in enumerate(zip(args, self.asked, strict=True)):
-            if like is None or not isinstance(arg, Tensor):
+            if not isinstance(like, Tensor):
+                if like is not None and (isinstance(arg, Tensor) or arg != like):
+                    got = f"a Tensor of shape {arg.shape}" if isinstance(arg, Tensor) else repr(arg)
+                    raise ValueError(f"{name}: input {i} is {got}; set_inputs asks for {like!r}")
+                continue
+            if not isinstance(arg, Tensor):
                 continue
             if arg.dtype is not like.dtype:
                 raise TypeError(
