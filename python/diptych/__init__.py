@@ -81,6 +81,7 @@ _LATER = (
     "amp",
     "async_ckpt_thread_status",
     "build_train_network",
+    "export",
     "load_checkpoint",
     "load_param_into_net",
     "save_checkpoint",

@@ -433,3 +433,20 @@ def test_data_sets_go_on_with_the_order_of_the_epoch(tmp_path, file):
     ms.dataset.config.set_seed(7)
     again = run([], tmp_path / f"{file}.ckpt")
     assert again == all_losses[5 * (epoch - 1) + step :]
+
+
+def test_export_writes_the_graph(tmp_path):
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.ReLU(), nn.Dense(4, 2))
+    ms.export(net, ops.ones((5, 3)), file_name=str(tmp_path / "net"), file_format="GRAPH")
+    text = (tmp_path / "net.graph").read_text()
+    names, graph = text.split("graph(", 1)
+    assert [line.split(" is the parameter ")[1] for line in names.splitlines()] == [
+        p.name for p in net.get_parameters()
+    ]
+    for line, p in zip(names.splitlines(), net.get_parameters(), strict=True):
+        assert f"{line.split()[1]}: float32[{', '.join(map(str, p.shape))}]" in graph
+    assert graph.count(" = dense(") == 2 and graph.count(" = relu(") == 1
+    with pytest.raises(ValueError, match="'ONNX'; it must be 'GRAPH'"):
+        ms.export(net, ops.ones((5, 3)), file_name="x", file_format="ONNX")
+    with pytest.raises(TypeError, match="net is of type function"):
+        ms.export(ops.gelu, ops.ones((5, 3)), file_name="x", file_format="GRAPH")

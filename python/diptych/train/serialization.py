@@ -16,10 +16,12 @@ from .._core import Tensor
 from ..common.parameter import Parameter
 from ..nn.cell import Cell
 from .ckpt import read_ckpt
+from .export import export
 from .writer import AsyncWriter
 
 __all__ = [
     "async_ckpt_thread_status",
+    "export",
     "load_checkpoint",
     "load_param_into_net",
     "save_checkpoint",
