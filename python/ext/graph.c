@@ -660,10 +660,34 @@ static PyObject *is_capturing(PyObject *module, PyObject *none) {
     return PyBool_FromLong(capture_is_on());
 }
 
+/* recompute() -> the number of the part that begins; 0 inside another one, or without a capture */
+static PyObject *recompute(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyLong_FromUnsignedLong(capture_is_on() ? capture_recompute(capture_now) : 0);
+}
+
+/* recomputed(part, results) */
+static PyObject *recomputed(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 2) return PyErr_SetString(PyExc_TypeError, "recomputed(part, results)"), NULL;
+    unsigned long part = PyLong_AsUnsignedLong(args[0]);
+    if (PyErr_Occurred()) return NULL;
+    Py_ssize_t nout;
+    Tensor **out = tensors_of(args[1], &nout);
+    if (!out) return NULL;
+    if (capture_is_on()) capture_recomputed(capture_now, (uint32_t)part, (int)nout, out);
+    PyMem_Free(out);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"is_capturing", is_capturing, METH_NOARGS, "Whether calls of this thread become nodes."},
     {"call_later", CFUNC(call_later), METH_FASTCALL,
      "call_later(function, tensors): calls now, or, while a graph is captured, after each run."},
+    {"recompute", recompute, METH_NOARGS,
+     "recompute(): gradients compute again what calls make until recomputed()."},
+    {"recomputed", CFUNC(recomputed), METH_FASTCALL,
+     "recomputed(part, results): ends the part that recompute() has begun."},
     {"symbol", symbol, METH_O, "Number of the tensor's value in its graph; 0: it is concrete."},
     {"is_symbolic", is_symbolic, METH_O, "Whether this is a tensor of a graph being captured."},
     {0},

@@ -272,6 +272,8 @@ static Status walk_node(Reach *r, Visit *v, const BackwardArgs *a) {
         tensor_unref(l->saved[i]);
         l->saved[i] = NULL;
     }
+    if (l->custom.release) l->custom.release(l->custom.ctx);
+    l->custom.release = NULL;
     l->emptied = true;
     return OK;
 }

@@ -34,7 +34,8 @@ struct Capture {
     RegionId *stack;
     uint32_t depth, cap_stack;
     uint32_t line;
-    RegionNote *notes; /* a region */
+    uint32_t again, nagain; /* the recomputed part that calls belong to now; how many there are */
+    RegionNote *notes;      /* a region */
     uint32_t cap_notes;
     Handles *handles; /* a node inside a loop: the handles it was called with */
     uint32_t cap_handles;
@@ -387,6 +388,7 @@ Status capture_call(const Op *op, const void *attrs, int nin, Tensor *const *in,
     capture_keep(c, id, nin - (draw != 0), in);
     graph_set_call(c->graph, id, op, attrs);
     graph_node(c->graph, id)->draws = draw != 0;
+    graph_node(c->graph, id)->again = c->again;
     free(v);
     return OK;
 }
@@ -405,6 +407,33 @@ Status capture_host(Capture *c, Host host, int nin, Tensor *const *in, int nout,
     n->host = checked(malloc(sizeof *n->host));
     *n->host = host;
     return OK;
+}
+
+/* ---- recomputed parts */
+
+uint32_t capture_recompute(Capture *c) {
+    if (c->again) return 0;
+    return c->again = ++c->nagain;
+}
+
+/* A result of the part is kept, and so is what it is a view of. */
+static void keep_value(Capture *c, uint32_t part, Value v) {
+    for (NodeId id; (id = c->graph->values[v].node);) {
+        Node *n = graph_node(c->graph, id);
+        if (n->kind != N_CALL || n->again != part) return;
+        n->kept = true;
+        if (n->op->kind != K_MAP) return;
+        v = n->in[0];
+    }
+}
+
+void capture_recomputed(Capture *c, uint32_t part, int n, Tensor *const *outputs) {
+    if (!part) return;
+    if (c->again == part) c->again = 0;
+    for (int i = 0; i < n; i++) {
+        Value v;
+        if (outputs[i]->symbol && capture_value(c, outputs[i], &v) == OK) keep_value(c, part, v);
+    }
 }
 
 /* ---- the end */

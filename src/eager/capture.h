@@ -74,6 +74,12 @@ Status capture_value(Capture *c, Tensor *t, Value *out);
 /* Ends the capture (if it runs): `outputs` and the writes become the results of the body. */
 Status capture_finish(Capture *c, int n, Tensor *const *outputs, Program **out);
 
+/* Calls until capture_recomputed belong to a part of the function whose inner values gradients
+ * compute again instead of keeping them (pass `recompute`). Returns its number; 0: inside another
+ * part, to which they belong then. `outputs` are kept; ending a part twice adds outputs. */
+uint32_t capture_recompute(Capture *c);
+void capture_recomputed(Capture *c, uint32_t part, int n, Tensor *const *outputs);
+
 /* ---- regions: nodes go into the innermost one entered */
 RegionId capture_region(Capture *c, RegionId parent); /* parent 0: the present region */
 void capture_enter(Capture *c, RegionId r);

@@ -61,6 +61,8 @@ typedef struct Node {
     RegionId region, regions[2];
     NodeId before, after; /* neighbours in the region */
     uint32_t line;        /* place in lines; 0: unknown */
+    uint32_t again;       /* N_CALL: which recomputed part it belongs to; 0: none */
+    bool kept;            /* it makes a result of that part */
     union {
         Tensor *constant;
         Host *host;

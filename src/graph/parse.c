@@ -574,7 +574,16 @@ static Status read_simple(Parser *p, const char *start, uint32_t nout, TensorTyp
     if (!strcmp(name, "pop")) return read_stack(p, N_POP, nout, types);
     if (!strcmp(name, "left")) return read_stack(p, N_LEFT, nout, types);
     if (!strcmp(name, "host")) return read_host(p, nout, types);
-    if (strcmp(name, "undef") != 0) return read_call(p, at, name, nout, types);
+    if (strcmp(name, "undef") != 0) {
+        TRY(read_call(p, at, name, nout, types));
+        bool kept = accept(p, "kept");
+        if (!kept && !accept(p, "again")) return OK;
+        int64_t part;
+        TRY(read_count(p, UINT32_MAX, &part));
+        graph_node(p->g, p->last)->again = (uint32_t)part;
+        graph_node(p->g, p->last)->kept = kept;
+        return OK;
+    }
     TRY(read_types(p, 1, types));
     append(p, N_UNDEF, &(List){0}, 1, types);
     return OK;

@@ -88,6 +88,7 @@ static void put_call(Text *t, const Graph *g, const Node *n) {
     put_attrs(t, n, !nin && !n->draws);
     put(t, ")");
     put_types(t, g, n->nout, n->out);
+    if (n->again) put(t, n->kept ? " kept %u" : " again %u", n->again);
 }
 
 static void put_simple(Text *t, const Graph *g, const Node *n) {

@@ -28,8 +28,9 @@
  *       return %13, %6
  *     }
  *
- * Attributes with their default are left out; an optional input left out before another is `none`.
- * Constants are written as literal.h says. */
+ * `again 2` behind a call: it belongs to the second part of the function that gradients compute
+ * again; `kept 2`: it makes a result of that part. Attributes with their default are left out; an
+ * optional input left out before another is `none`. Constants are written as literal.h says. */
 char *graph_print(const Graph *g);
 
 /* Reads what graph_print wrote; printing the result gives the same text. `#` begins a comment; one

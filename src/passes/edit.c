@@ -105,6 +105,7 @@ static NodeId add(Edit *e, NodeId at, NodeKind kind, int nin, const Value *in, i
     graph_unlink(g, id);
     graph_link(g, id, r, at);
     graph_node(g, id)->line = graph_node(g, at)->line;
+    graph_node(g, id)->again = graph_node(g, at)->again;
     return id;
 }
 
@@ -116,6 +117,8 @@ NodeId edit_copy(Edit *e, NodeId id, const Value *in, NodeId at) {
     free(types);
     Node *copy = graph_node(e->g, made);
     copy->line = n.line;
+    copy->again = n.again;
+    copy->kept = n.kept;
     copy->draws = n.draws;
     if (n.kind == N_CALL) graph_set_call(e->g, made, n.op, n.attrs);
     copy->count = n.count;

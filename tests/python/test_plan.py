@@ -137,3 +137,83 @@ def test_values_share_memory_unless_told_otherwise(context: Callable[..., None])
     assert apart[1]["arena"] >= 9 * 64 * 64 * 4
     context(enable_mem_reuse=True)
     assert f.memory_plan()[0] == shared[1]
+
+
+class Block(nn.Cell):
+    """Much inside, little outside: what recomputing is for."""
+
+    def __init__(self, seed: int, norm: bool = False) -> None:
+        super().__init__()
+        ms.set_seed(seed)
+        self.up, self.down = nn.Dense(64, 1024), nn.Dense(1024, 64)
+        self.dropout = nn.Dropout(p=0.3)
+        self.norm = nn.BatchNorm1d(1024) if norm else None
+
+    def construct(self, x: Tensor) -> Tensor:
+        y = ops.gelu(self.up(x))
+        if self.norm is not None:
+            y = self.norm(y)
+        return (x + self.down(self.dropout(ops.tanh(y)))).reshape(x.shape)
+
+
+def train_blocks(again: bool, compiled: bool, norm: bool = True, n: int = 64) -> tuple[Any, ...]:
+    net = nn.SequentialCell([Block(i, norm) for i in range(4)]).set_train()
+    if again:
+        for cell in net:
+            cell.recompute()
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+
+    def step(x: Tensor) -> Tensor:
+        loss = (net(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    run = ms.jit(step) if compiled else step
+    ms.set_seed(7)
+    x = Tensor(np.random.default_rng(0).normal(size=(n, 64)).astype(np.float32))
+    losses = [run(x).item() for _ in range(3)]
+    arena = run.memory_plan()[0]["arena"] if compiled else 0
+    return losses, values(net), arena
+
+
+def test_recomputed_cells_give_the_same_bits_in_less_memory() -> None:
+    plain, again = train_blocks(False, True), train_blocks(True, True)
+    assert plain[:2] == again[:2]
+    assert again[2] <= 0.55 * plain[2]
+    assert train_blocks(False, False)[:2] == plain[:2] == train_blocks(True, False)[:2]
+
+
+def test_recomputing_saves_memory_at_once_too() -> None:
+    peaks = []
+    for again in (False, True):
+        ms.runtime.reset_peak_memory_stats()
+        before = ms.runtime.memory_allocated()
+        train_blocks(again, False, norm=False, n=512)
+        peaks.append(ms.runtime.max_memory_allocated() - before)
+    assert peaks[1] <= 0.6 * peaks[0]
+
+
+def test_a_recomputed_cell_inside_another_and_second_order() -> None:
+    def slopes(again: bool) -> list[Any]:
+        net = nn.SequentialCell([Block(1), Block(2)])
+        if again:
+            net.recompute()
+            net[0].recompute()
+        x = Tensor(np.random.default_rng(2).normal(size=(3, 64)).astype(np.float32))
+        first = ms.grad(lambda v: ops.tanh(net(v)).sum())
+        second = ms.grad(lambda v: (first(v) ** 2).sum())
+        return [f(x) for f in (first, ms.jit(first), second)]
+
+    plain, again = slopes(False), slopes(True)
+    for one, two in zip(plain[:2], again[:2], strict=True):
+        assert one.tolist() == two.tolist()
+    np.testing.assert_allclose(again[2].asnumpy(), plain[2].asnumpy(), rtol=2e-5, atol=1e-6)
+
+
+def test_settings_of_recompute_are_checked() -> None:
+    cell = nn.Dense(2, 2)
+    with pytest.warns(UserWarning, match="parallel training"):
+        assert cell.recompute(mp_comm_recompute=True) is cell
+    with pytest.raises(TypeError, match="recompute_slice_activation"):
+        cell.recompute(mode=True)

@@ -7,6 +7,7 @@ registered, so reading and writing attributes costs what Python costs. The C bas
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -15,10 +16,17 @@ from .. import _core
 from .._core import Tensor
 from ..common.grad import no_grad, record_custom
 from ..common.parameter import Parameter, ParameterTuple
+from ..common.recompute import run_recomputed, tensors_in
 from ..compile import compiled_cell
 from ..compile.expected import Inputs
 
 __all__ = ["Cell"]
+
+_RECOMPUTE_SETTINGS = (
+    "mp_comm_recompute",
+    "parallel_optimizer_comm_recompute",
+    "recompute_slice_activation",
+)
 
 
 def _new_cell(cls: type) -> Any:
@@ -94,7 +102,10 @@ class Cell(_core.Cell):
         """Tells the C side whether calls need the long way."""
         hooks = self.__dict__.get("_hooks", {})
         self._is_special = bool(
-            any(hooks.values()) or hasattr(type(self), "bprop") or self.__dict__.get("_to_float")
+            any(hooks.values())
+            or hasattr(type(self), "bprop")
+            or self.__dict__.get("_to_float")
+            or self.__dict__.get("_recomputes")
         )
 
     def _call_graph(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -120,6 +131,21 @@ class Cell(_core.Cell):
         return out
 
     def _run(self, inputs: tuple[Any, ...], kwargs: dict) -> Any:
+        if not self.__dict__.get("_recomputes"):
+            return self._run_kept(inputs, kwargs)
+        if not _core.is_capturing():
+            parameters = list(self.get_parameters())
+
+            def run(*inputs: Any, **kwargs: Any) -> Any:
+                return self._run_kept(inputs, kwargs)
+
+            return run_recomputed(type(self).__name__, run, inputs, kwargs, parameters)
+        part = _core.recompute()
+        out = self._run_kept(inputs, kwargs)
+        _core.recomputed(part, tensors_in(out))
+        return out
+
+    def _run_kept(self, inputs: tuple[Any, ...], kwargs: dict) -> Any:
         dtype = self.__dict__.get("_to_float")
         if dtype is not None:
             return self._run_cast(inputs, kwargs, dtype)
@@ -359,6 +385,42 @@ class Cell(_core.Cell):
         for _, cell in self.cells_and_names():
             cell._to_float = dtype
             cell._refresh()
+        return self
+
+    def recompute(self, **kwargs: Any) -> Cell:
+        """Gradients compute the values inside this Cell (and the Cells below) again instead of
+        keeping them: less memory, more time, the same bits. To be called before the first call;
+        what the Cell returns is kept. In a graph it takes effect where the gradient is part of the
+        graph: a compiled training step, ``value_and_grad``.
+
+        Args:
+            kwargs: MindSpore's settings for parallel training, mp_comm_recompute,
+                parallel_optimizer_comm_recompute and recompute_slice_activation: one process has
+                nothing that they steer, which a warning says.
+
+        Raises:
+            TypeError: an unknown setting, or one that is not a bool.
+
+        >>> import diptych as ms
+        >>> net = ms.nn.SequentialCell(ms.nn.Dense(2, 3), ms.nn.Tanh(), ms.nn.Dense(3, 1))
+        >>> _ = net[0].recompute()
+        >>> loss = net(ms.Tensor([[1.0, 2.0]])).sum()
+        >>> loss.backward()
+        >>> net[0].weight.grad.shape
+        (3, 2)
+        """
+        for name, value in kwargs.items():
+            if name not in _RECOMPUTE_SETTINGS or not isinstance(value, bool):
+                raise TypeError(
+                    f"recompute: got {name}={value!r}; the settings are "
+                    f"{', '.join(_RECOMPUTE_SETTINGS)}, each True or False"
+                )
+            warnings.warn(
+                f"recompute: {name} steers parallel training, which one process does not do",
+                stacklevel=2,
+            )
+        self._recomputes = True
+        self._refresh()
         return self
 
     def add_flags(self, **flags: Any) -> Cell:
