@@ -179,15 +179,18 @@ static void print_passes(FILE *f) {
         f,
         "# Passes\n\n"
         "What happens to a captured graph before it runs, in this order; made by `make docs` from\n"
-        "`src/passes/passes.def`. Results keep every bit unless a pass says otherwise.\n\n"
+        "`src/passes/passes.def`. Results keep every bit unless a pass says otherwise. `jit_level` "
+        "and\n"
+        "`memory_optimize_level` are settings of `set_context`; `jit` takes `jit_level` too.\n\n"
         "| pass | what it does | when | bits |\n| --- | --- | --- | --- |\n");
     for (int i = 0; i < NPASSES; i++) {
         const Pass *p = &pass_table[i];
         fprintf(f, "| `%s` | %s | %s | %s |\n", p->name, p->doc,
-                p->bits == CLOSE    ? "where asked for"
-                : p->when == ROUNDS ? "in rounds"
-                                    : "once, last",
-                p->bits == CLOSE ? "may round differently" : "the same");
+                p->where == CLOSE    ? "in rounds, at `jit_level` O1"
+                : p->where == MEMORY ? "once, last, at `memory_optimize_level` O1"
+                : p->when == ROUNDS  ? "in rounds"
+                                     : "once, last",
+                p->where == CLOSE ? "may round differently" : "the same");
     }
     fputs(
         "\nThe passes that run in rounds start again while one of them finds something, four times "

@@ -99,7 +99,6 @@ def _mode(key: str, value: Any) -> int:
 
 
 _FUSION = "each node of a graph runs its own kernel"
-_MEMORY = "the values of a graph always share memory in one way"
 _SYNTAX = "a compiled function stages all it can and refuses the rest, at every level"
 _PARALLEL = "it steers parallel training, which one process does not do"
 
@@ -118,7 +117,7 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "enable_graph_kernel": (False, _typed(bool), _FUSION),
     "graph_kernel_flags": ("", _typed(str), _FUSION),
     "enable_mem_reuse": (True, _typed(bool), ""),
-    "memory_optimize_level": ("O0", _one_of("O0", "O1", "O2"), _MEMORY),
+    "memory_optimize_level": ("O0", _one_of("O0", "O1"), ""),
     "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), ""),
     "save_graphs_path": (".", _typed(str), ""),
     "inter_op_parallel_num": (0, _number(0, 1024), "the nodes of a graph run one after the other"),
@@ -158,6 +157,8 @@ def _apply(key: str, value: Any) -> Any:
         compile.set_jit(value)
     if key == "runtime_num_threads":
         _core.set_threads(value)
+    if key == "memory_optimize_level":
+        compile.set_memory_level(value)
     if key == "enable_mem_reuse":
         _core.share_memory(value)
     if key == "max_device_memory":
@@ -188,9 +189,10 @@ def set_context(**kwargs: Any) -> None:
     runs everything as plain Python. runtime_num_threads: compute threads, 0 for all.
     max_device_memory: such as "8GB", a limit on tensors. max_call_depth: of calls while a function
     is compiled. enable_mem_reuse: False gives each value of a graph memory of its own, as
-    f.memory_plan() shows (does a wrong value come from shared memory?). save_graphs: 1 writes the
-    text of each compiled graph to save_graphs_path, 2 and 3 also what it was before the passes.
-    Other keys are those of MindSpore; see get_context.
+    f.memory_plan() shows (does a wrong value come from shared memory?). memory_optimize_level: "O1"
+    runs the nodes of graphs compiled from then on in the order that needs least memory.
+    save_graphs: 1 writes the text of each compiled graph to save_graphs_path, 2 and 3 also what it
+    was before the passes. Other keys are those of MindSpore; see get_context.
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.

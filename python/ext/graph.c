@@ -433,14 +433,18 @@ static PyObject *graph_set_line(PyObject *self, PyObject *args) {
 
 /* ---- the end */
 
-static PyObject *graph_outputs(PyObject *self, PyObject *list) {
+/* outputs(list, close=False, memory=False) */
+static PyObject *graph_outputs(PyObject *self, PyObject *args) {
     Capture *c = capture_of(self);
+    PyObject *list;
+    int close = 0, memory = 0;
+    if (!c || !PyArg_ParseTuple(args, "O|pp:outputs", &list, &close, &memory)) return NULL;
     Py_ssize_t n;
-    Tensor **t = c ? tensors_of(list, &n) : NULL;
+    Tensor **t = tensors_of(list, &n);
     if (!t) return NULL;
     Status status = capture_finish(c, (int)n, t, &GRAPH(self)->program);
     PyMem_Free(t);
-    if (status == OK) status = program_optimize(GRAPH(self)->program);
+    if (status == OK) status = program_optimize(GRAPH(self)->program, (PassLevels){close, memory});
     if (status != OK) {
         program_unref(GRAPH(self)->program);
         GRAPH(self)->program = NULL;
@@ -500,9 +504,10 @@ static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
     if (!p) Py_RETURN_NONE;
     Status status = plan_check(p);
     if (status != OK) return raise_status(status);
-    return Py_BuildValue("{sLsLsLsIsi}", "arena", (long long)p->arena, "results",
-                         (long long)plan_results(p), "floor", (long long)p->floor, "buffers",
-                         p->nbuffers - 1, "steps", p->nsteps);
+    long long arena = p->arena, results = plan_results(p);
+    return Py_BuildValue("{sLsLsLsLsIsi}", "peak", arena + results, "arena", arena, "results",
+                         results, "floor", (long long)p->floor, "buffers", p->nbuffers - 1, "steps",
+                         p->nsteps);
 }
 
 struct Program *graph_program(PyObject *o) {
@@ -596,13 +601,16 @@ static PyMethodDef graph_methods[] = {
     {"set_param", graph_set_param, METH_VARARGS, "set_param(parameter, value, grad=None)"},
     {"set_line", graph_set_line, METH_VARARGS,
      "set_line(file, line, column, end_column, function): position of the nodes that follow"},
-    {"outputs", graph_outputs, METH_O, "Ends the capture with these results."},
+    {"outputs", graph_outputs, METH_VARARGS,
+     "outputs(results, close=False, memory=False): ends the capture; close: with passes that may "
+     "round differently; memory: with those that save memory."},
     {"run", CFUNC(graph_run), METH_VARARGS | METH_KEYWORDS,
      "run(inputs, plan=True) -> tuple of Tensors; plan=False: node by node"},
     {"plan_calls", graph_plan_calls, METH_NOARGS,
      "Names of the ops that the plan's steps run, in order; None without a plan."},
     {"memory_plan", graph_memory_plan, METH_NOARGS,
-     "{'arena', 'results', 'floor', 'buffers', 'steps'}: bytes and counts, None without a plan"},
+     "{'peak', 'arena', 'results', 'floor', 'buffers', 'steps'}: bytes and counts, None without a "
+     "plan"},
     {"fits", graph_fits, METH_NOARGS,
      "Whether the parameters have the types and gradients they were captured with."},
     {"keep", graph_keep, METH_NOARGS, "The present values of the parameters, for record()."},

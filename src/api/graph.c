@@ -60,7 +60,7 @@ dip_Status dip_compile(dip_Function f, int nin, dip_Tensor *const *like, int nou
     Program *program;
     Status status = trace(c, f, nin, like, nout, &program);
     capture_free(c);
-    if (status == OK) status = program_optimize(program);
+    if (status == OK) status = program_optimize(program, (PassLevels){0});
     TRY(status);
     dip_Graph *g = checked(calloc(1, sizeof *g));
     g->program = program;

@@ -181,6 +181,16 @@ bool edit_is_free(const Node *n) {
     return n->kind == N_CALL && (n->op->hidden || !kernel_check(n->op->id));
 }
 
+NodeId edit_user(const Graph *g, Value v, NodeId id) {
+    RegionId home = g->values[v].region;
+    for (; id; id = g->regions[graph_node(g, id)->region].owner) {
+        const Node *n = graph_node(g, id);
+        if (n->region == home) return id;
+        if (n->kind == N_WHILE && n->regions[0] == home) return 0;
+    }
+    return 0;
+}
+
 Value edit_viewed(const Graph *g, Value v) {
     for (int i = 0; i < 64; i++) {
         const Node *n = graph_node(g, g->values[v].node);

@@ -60,6 +60,9 @@ void edit_merge(Edit *e, NodeId n, NodeId by);
 /* Whether the call may be left out, run more often or at another time: it has no effect beyond its
  * results and no values make it fail. */
 bool edit_is_free(const Node *n);
+/* Which node of the region where v was made node `id` is, or stands in. 0: there is none, v comes
+ * from the condition of a loop and is used in its body. */
+NodeId edit_user(const Graph *g, Value v, NodeId id);
 /* What v is a view of, directly or through other views; v itself where it is none. Very long chains
  * are followed a part of the way only. */
 Value edit_viewed(const Graph *g, Value v);

@@ -40,14 +40,8 @@ static void use_at(Order *o, Value v, uint32_t place) {
  * condition computes and its body reads is needed to the end of the condition. */
 static void use(Order *o, Value v, NodeId id) {
     if (!v) return;
-    RegionId home = o->g->values[v].region;
-    for (; id; id = o->g->regions[graph_node(o->g, id)->region].owner) {
-        const Node *n = graph_node(o->g, id);
-        bool is_here = n->region == home;
-        if (!is_here && !(n->kind == N_WHILE && n->regions[0] == home)) continue;
-        use_at(o, v, is_here ? o->place[id] : FOREVER);
-        return;
-    }
+    NodeId user = edit_user(o->g, v, id);
+    use_at(o, v, user ? o->place[user] : FOREVER);
 }
 
 static void use_results(Order *o, RegionId r) {

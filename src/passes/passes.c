@@ -11,7 +11,7 @@
 enum { MOST_ROUNDS = 4 };
 
 const Pass pass_table[NPASSES] = {
-#define PASS(name, when, bits, doc) {#name, doc, when, bits, pass_##name},
+#define PASS(name, when, where, doc) {#name, doc, when, where, pass_##name},
 #include "passes/passes.def"
 };
 
@@ -115,11 +115,15 @@ static Status run_only(Run *r) {
     return OK;
 }
 
+static bool is_asked_for(const Run *r, PassWhere where) {
+    return where == ALWAYS || (where == CLOSE ? r->o->levels.close : r->o->levels.memory);
+}
+
 static Status run_all(Run *r, PassWhen when, uint32_t *changes) {
     *changes = 0;
     for (int i = 0; i < NPASSES; i++) {
         uint32_t more;
-        if (pass_table[i].when != when || pass_table[i].bits != SAME) continue;
+        if (pass_table[i].when != when || !is_asked_for(r, pass_table[i].where)) continue;
         TRY(run_pass(r, &pass_table[i], &more));
         *changes += more;
     }
@@ -158,8 +162,9 @@ static void update_params(Program *p) {
     }
 }
 
-Status program_optimize(Program *p) {
+Status program_optimize(Program *p, PassLevels levels) {
     PassOptions o = pass_options();
+    o.levels = levels;
     TRY(passes_run(p->graph, &o, NULL));
     update_params(p);
     return OK;

@@ -20,12 +20,12 @@ typedef enum PassId {
 } PassId;
 
 typedef enum PassWhen { ROUNDS, LAST } PassWhen;
-typedef enum PassBits { SAME, CLOSE } PassBits;
+typedef enum PassWhere { ALWAYS, MEMORY, CLOSE } PassWhere;
 
 typedef struct Pass {
     const char *name, *doc;
     PassWhen when;
-    PassBits bits;
+    PassWhere where;
     uint32_t (*run)(Graph *g); /* what it changed */
 } Pass;
 extern const Pass pass_table[NPASSES];
@@ -35,7 +35,14 @@ typedef struct PassCount {
     double seconds;
 } PassCount;
 
+/* Passes beside those that always run. */
+typedef struct PassLevels {
+    bool close;  /* jit_level O1 */
+    bool memory; /* memory_optimize_level O1 */
+} PassLevels;
+
 typedef struct PassOptions {
+    PassLevels levels;
     const char *only;        /* these and no others, once, in this order; NULL: by the table */
     const char *dump, *skip; /* NULL: none */
     long limit;              /* negative: none */
@@ -47,8 +54,8 @@ PassOptions pass_options(void);
 /* Runs passes over g. counts: NPASSES entries that are added to; NULL is fine. An error: an unknown
  * name, or a graph that a pass has broken. */
 Status passes_run(Graph *g, const PassOptions *o, PassCount *counts);
-/* The exact passes over a captured program, by the settings of the environment. */
-Status program_optimize(Program *p);
+/* The passes of these levels over a captured program, by the settings of the environment. */
+Status program_optimize(Program *p, PassLevels levels);
 
 #define PASS(name, ...) uint32_t pass_##name(Graph *g);
 #include "passes/passes.def"

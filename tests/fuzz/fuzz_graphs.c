@@ -435,6 +435,7 @@ static const char *check_text(const char *text, uint64_t seed) {
     Graph *before = NULL, *after = NULL;
     PassOptions o = pass_options();
     o.verify = true;
+    o.levels.memory = seed % 2;
     const char *wrong = NULL;
     if (graph_parse(text, &before) != OK || graph_parse(text, &after) != OK ||
         passes_run(after, &o, NULL) != OK) {

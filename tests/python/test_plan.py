@@ -217,3 +217,31 @@ def test_settings_of_recompute_are_checked() -> None:
         assert cell.recompute(mp_comm_recompute=True) is cell
     with pytest.raises(TypeError, match="recompute_slice_activation"):
         cell.recompute(mode=True)
+
+
+def test_the_order_of_nodes_saves_memory_where_asked_for(context: Callable[..., None]) -> None:
+    def f(x: Tensor) -> Tensor:
+        wide = [ops.cumsum(x * float(i), 1) for i in range(8)]
+        wide = [ops.softmax(w, 1) for w in wide]
+        sums = [ops.cumsum(w, 1).sum() for w in wide]
+        return ops.stack(sums)
+
+    x = Tensor(np.random.default_rng(1).normal(size=(32, 64)).astype(np.float32))
+    plain, saving = ms.jit(f), ms.jit(f)
+    plain(x)
+    context(memory_optimize_level="O1")
+    assert saving(x).tolist() == plain(x).tolist() == f(x).tolist()
+    assert plain.memory_plan()[0]["arena"] >= 8 * 32 * 64 * 4
+    assert saving.memory_plan()[0]["arena"] <= 4 * 32 * 64 * 4
+
+
+def test_the_peak_is_known_before_the_run() -> None:
+    net = Chain()
+    step = ms.jit(make_step(net, nn.SGD(net.trainable_params(), 0.1)))
+    before = values(net)
+    (plan,) = step.memory_plan(*batch())
+    assert plan["peak"] == plan["arena"] + plan["results"] >= plan["floor"] > 0
+    assert values(net) == before
+    step(*batch())
+    assert step.memory_plan(*batch()) == step.memory_plan() == [plan]
+    assert step.cache_info()["compiles"] == 1

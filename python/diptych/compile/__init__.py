@@ -9,7 +9,14 @@ the cache and what users see of it.
 from __future__ import annotations
 
 from .function import JitFunction, compiled_cell, compiled_gradient, jit
-from .mode import has_compiled, jit_disabled, set_graph_mode, set_jit
+from .mode import (
+    has_compiled,
+    jit_disabled,
+    set_graph_mode,
+    set_jit,
+    set_jit_level,
+    set_memory_level,
+)
 
 __all__ = [
     "JitFunction",
@@ -20,4 +27,6 @@ __all__ = [
     "jit_disabled",
     "set_graph_mode",
     "set_jit",
+    "set_jit_level",
+    "set_memory_level",
 ]

@@ -262,10 +262,24 @@ class JitFunction(_core.Jit):
                 lines.append(f"    {_describe_plan(e.staged.graph)}")
         return "\n".join(lines)
 
-    def memory_plan(self) -> list[dict[str, int]]:
-        """For each entry, before it runs again: bytes of the ``arena`` that
-        its values share, of its ``results``, the ``floor`` below which no order of the same steps
-        gets, and the numbers of ``buffers`` and ``steps``. Entries without a plan are left out."""
+    def memory_plan(self, *args: Any, **kwargs: Any) -> list[dict[str, int]]:
+        """The memory that runs will need, known before they run; with arguments the function is
+        compiled for them first, and nothing is run.
+
+        For each entry that has a plan, in bytes: the ``peak``, which is the ``arena`` that its
+        values share and its ``results``; the ``floor``, below which no arena for the same order
+        gets; and the numbers of ``buffers`` and ``steps``.
+
+        >>> import diptych as ms
+        >>> f = ms.jit(lambda x: ms.ops.tanh(ms.ops.softmax(x, -1)) + 1)
+        >>> f.memory_plan(ms.Tensor([[1.0] * 1024]))[0]["peak"]
+        8192
+        """
+        if args or kwargs:
+            table = self._table(args)
+            with table.lock:
+                if table.find(self._sign(table, args, kwargs).key) is None:
+                    self._enter(table, args, kwargs)
         plans = [e.staged.graph.memory_plan() for es in self._own.entries.values() for e in es]
         return [plan for plan in plans if plan is not None]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from . import mode
 
 __all__ = ["Gradient"]
 
@@ -50,7 +51,7 @@ class Gradient:
             grads = _core.gradients(roots, seeds, wrt, False, False)
             self.saved = graph.lent()
             self._given = [i for i, g in enumerate(grads) if g is not None]
-            graph.outputs([grads[i] for i in self._given])
+            graph.outputs([grads[i] for i in self._given], *mode.levels())
         except NotImplementedError:
             graph.end()
             return

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import _core
 
 __all__ = [
+    "at_level",
     "has_compiled",
     "is_on",
     "jit_disabled",
+    "levels",
     "logs",
     "note_compiled",
     "set_graph_mode",
     "set_jit",
+    "set_jit_level",
+    "set_memory_level",
 ]
 
 _jit = os.environ.get("DIPTYCH_JIT", "1") != "0"
 _graph_mode = False
 _has_compiled = False
+_jit_level = _memory_level = "O0"
+_own = threading.local()  # level: of the function that this thread compiles, before _jit_level
 _core.set_jit(_jit)
 
 
@@ -58,6 +65,34 @@ def set_graph_mode(on: bool) -> None:
     global _graph_mode
     _graph_mode = on
     _refresh()
+
+
+def set_jit_level(level: str) -> None:
+    """The level of functions compiled from now on that have none of their own."""
+    global _jit_level
+    _jit_level = level
+
+
+def set_memory_level(level: str) -> None:
+    """How much compiling does to save memory, from now on."""
+    global _memory_level
+    _memory_level = level
+
+
+@contextmanager
+def at_level(level: str) -> Iterator[None]:
+    """Graphs that this thread captures inside are of this jit_level; "": as set_context says."""
+    before = getattr(_own, "level", "")
+    _own.level = level
+    try:
+        yield
+    finally:
+        _own.level = before
+
+
+def levels() -> tuple[bool, bool]:
+    """Whether passes may round differently, and whether those that save memory run."""
+    return (getattr(_own, "level", "") or _jit_level) != "O0", _memory_level != "O0"
 
 
 @contextmanager

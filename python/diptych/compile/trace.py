@@ -14,6 +14,7 @@ from .. import _core
 from .._core import Parameter, Tensor
 from ..stage.result import Argument, Nest, Place, Slot, Staged, Static, Write
 from ..stage.stage import Seal
+from . import mode
 from .world import World
 
 __all__ = ["trace"]
@@ -119,7 +120,7 @@ class _Trace:
                 writes.append(Write(Place("inside", place), self._slot(tensor)))
         outputs = list(self._outputs)
         outputs += seal(self.graph, self._symbolic, list(outputs))
-        self.graph.outputs(outputs)
+        self.graph.outputs(outputs, *mode.levels())
         return Staged(self.graph, self._inputs, self._hidden, structure, world.reads, writes)
 
     def _slot(self, tensor: Tensor) -> Slot:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor, op_table
+from ..compile.mode import levels
 
 __all__ = ["Builder", "Params", "value_id"]
 
@@ -63,7 +64,7 @@ class Builder:
 
     def finish(self, outputs: Sequence[Tensor]) -> None:
         """Names the results."""
-        self.graph.outputs(list(outputs))
+        self.graph.outputs(list(outputs), *levels())
 
     def at(self, filename: str, line: int, column: int, end_column: int, function: str) -> None:
         """Position of the nodes to come."""
