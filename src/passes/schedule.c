@@ -10,7 +10,10 @@
 #include "passes/edit.h"
 #include "passes/passes.h"
 
-enum { WINDOW = 64 }; /* candidates that are compared: the time stays linear */
+enum {
+    WINDOW = 64, /* candidates that are compared: the time stays linear */
+    WORTH = 100  /* a region changes for a peak lower by 1/WORTH */
+};
 
 /* A value that a node, or a node inside it, reads; both of one region. */
 typedef struct Read {
@@ -251,7 +254,8 @@ static uint32_t schedule_region(Schedule *s, RegionId r) {
     NodeId *nodes, n = list_nodes(g, r, &nodes);
     NodeId *order = checked(malloc((n + 1) * sizeof *order));
     int64_t before = run_as_it_is(s, n, nodes);
-    if (run_greedy(s, n, nodes, order) < before) {
+    int64_t after = run_greedy(s, n, nodes, order);
+    if (after < before - before / WORTH) {
         for (uint32_t i = 0; i < n; i++) moved += order[i] != nodes[i];
         for (uint32_t i = 0; i < n; i++) graph_unlink(g, nodes[i]);
         for (uint32_t i = 0; i < n; i++) graph_link(g, order[i], r, 0);
