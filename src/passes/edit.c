@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "eager/dispatch.h"
 #include "kernels/kernel.h"
+#include "passes/plain.h"
+
+enum { MOST_BYTES = 65536 }; /* of constants that are looked at */
 
 void edit_init(Edit *e, Graph *g) { *e = (Edit){.g = g}; }
 void edit_done(Edit *e) { free(e->to); }
@@ -46,6 +50,33 @@ const Node *edit_call_of(const Edit *e, Value v) {
 Tensor *edit_const(const Edit *e, Value v) {
     NodeId id = edit_def(e, v);
     return id && graph_node(e->g, id)->kind == N_CONST ? graph_node(e->g, id)->constant : NULL;
+}
+
+static bool is_repeated(const Tensor *t) {
+    size_t size = (size_t)dtype_size(t->type.dtype);
+    int64_t n = tensor_count(t);
+    if (plain_is_repeated(t)) return n > 0;
+    if (!t->dense || !n || tensor_nbytes(t) > MOST_BYTES) return false;
+    for (int64_t i = 1; i < n; i++)
+        if (memcmp(t->data, t->data + (size_t)i * size, size) != 0) return false;
+    return true;
+}
+
+/* The first element in double. */
+static Status first_number(const Tensor *t, double *out) {
+    TensorType type = {.dtype = t->type.dtype};
+    int64_t no_strides[1] = {0};
+    AUTO_TENSOR one = tensor_over(t->storage, &type, no_strides, t->data);
+    Tensor *wide;
+    TRY(dispatch1(OP_cast, &(attrs_cast){.dtype = DT_f64}, one, &wide));
+    memcpy(out, wide->data, sizeof *out);
+    tensor_unref(wide);
+    return OK;
+}
+
+bool edit_number(const Edit *e, Value v, double *x) {
+    const Tensor *t = edit_const(e, v);
+    return t && is_repeated(t) && first_number(t, x) == OK;
 }
 
 /* ---- the walk */
@@ -148,13 +179,17 @@ Value edit_add_call(Edit *e, NodeId at, OpId id, const void *attrs, int nin, con
     int64_t preset[128];
     Value all[16];
     const TensorType *types[16];
-    TensorType out;
+    TensorType out[4];
     if (!attrs) attrs_init(op, preset);
     int n = pad_inputs(op, nin, in, all);
     for (int i = 0; i < n; i++) types[i] = all[i] ? graph_type(e->g, all[i]) : NULL;
-    OpCall call = {op, attrs ? attrs : preset, n, 1, types};
-    if (op->infer(&call, &out) != OK) return 0;
-    NodeId made = add(e, at, N_CALL, n, all, 1, &out);
+    OpCall call = {op, attrs ? attrs : preset, n, op->nout, types};
+    assert(op->nout > 0 && op->nout <= (int)COUNT_OF(out));
+    if (op->infer(&call, out) != OK) {
+        error_clear();
+        return 0;
+    }
+    NodeId made = add(e, at, N_CALL, n, all, op->nout, out);
     graph_set_call(e->g, made, op, call.attrs);
     return graph_node(e->g, made)->out[0];
 }

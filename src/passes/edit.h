@@ -46,10 +46,13 @@ static inline bool edit_is_call(const Edit *e, Value v, OpId op) {
 /* The constant that v is; NULL: it is none. */
 Tensor *edit_const(const Edit *e, Value v);
 
+/* v is a constant all of whose elements are *x. */
+bool edit_number(const Edit *e, Value v, double *x);
+
 /* A copy of node n (one without regions) before node `at`, over the inputs in[n->nin]; the number
  * of the copy. */
 NodeId edit_copy(Edit *e, NodeId n, const Value *in, NodeId at);
-/* New nodes before `at`, with its line. */
+/* New nodes before `at`, with its line; the first result. */
 Value edit_add_const(Edit *e, NodeId at, Tensor *t);
 Value edit_add_call(Edit *e, NodeId at, OpId op, const void *attrs, int nin, const Value *in);
 /* Makes the node, a call with one result, another call of the same type. */

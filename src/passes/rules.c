@@ -7,8 +7,6 @@
 #include "passes/passes.h"
 #include "passes/plain.h"
 
-enum { MOST_BYTES = 65536 }; /* of constants that are looked at */
-
 /* A call under a rule. */
 typedef struct Match {
     Edit *e;
@@ -20,34 +18,11 @@ typedef struct Match {
 
 /* ---- the words of conditions */
 
-static bool is_repeated(const Tensor *t) {
-    size_t size = (size_t)dtype_size(t->type.dtype);
-    int64_t n = tensor_count(t);
-    if (plain_is_repeated(t)) return n > 0;
-    if (!t->dense || !n || tensor_nbytes(t) > MOST_BYTES) return false;
-    for (int64_t i = 1; i < n; i++)
-        if (memcmp(t->data, t->data + (size_t)i * size, size) != 0) return false;
-    return true;
-}
-
-/* The first element in double. */
-static Status first_number(const Tensor *t, double *out) {
-    TensorType type = {.dtype = t->type.dtype};
-    int64_t no_strides[1] = {0};
-    AUTO_TENSOR one = tensor_over(t->storage, &type, no_strides, t->data);
-    Tensor *wide;
-    TRY(dispatch1(OP_cast, &(attrs_cast){.dtype = DT_f64}, one, &wide));
-    memcpy(out, wide->data, sizeof *out);
-    tensor_unref(wide);
-    return OK;
-}
-
 static bool is_number(const Match *m, int i, double want) {
     double x;
-    const Tensor *t = i < m->n->nin ? edit_const(m->e, m->n->in[i]) : NULL;
-    if (!t || !is_repeated(t) || first_number(t, &x) != OK) return false;
-    if (want == -1 && dtype_info[t->type.dtype].kind == KIND_UINT)
-        return x + 1 == ldexp(1, 8 * dtype_info[t->type.dtype].nbytes); /* all bits */
+    if (i >= m->n->nin || !edit_number(m->e, m->n->in[i], &x)) return false;
+    const DTypeInfo *d = &dtype_info[graph_type(m->e->g, m->n->in[i])->dtype];
+    if (want == -1 && d->kind == KIND_UINT) return x + 1 == ldexp(1, 8 * d->nbytes); /* all bits */
     return x == want && signbit(x) == signbit(want);
 }
 
