@@ -123,7 +123,7 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "inter_op_parallel_num": (0, _number(0, 1024), "the nodes of a graph run one after the other"),
     "enable_compile_cache": (False, _typed(bool), "functions are captured anew in each process"),
     "compile_cache_path": ("", _typed(str), "functions are captured anew in each process"),
-    "jit_level": ("O0", _one_of("O0", "O1", "O2"), _FUSION),
+    "jit_level": ("O0", _one_of("O0", "O1", "O2"), ""),
     "jit_syntax_level": (LAX, _one_of(STRICT, COMPATIBLE, LAX), _SYNTAX),
     "jit_config": ({}, _typed(dict), "the options of a compiled function are those of jit"),
     "enable_parallel_optimizer": (False, _typed(bool), _PARALLEL),
@@ -157,6 +157,11 @@ def _apply(key: str, value: Any) -> Any:
         compile.set_jit(value)
     if key == "runtime_num_threads":
         _core.set_threads(value)
+    if key == "jit_level":
+        if value == "O2":
+            warnings.warn("jit_level='O2' does what O1 does", stacklevel=3)
+            value = "O1"
+        compile.set_jit_level(value)
     if key == "memory_optimize_level":
         compile.set_memory_level(value)
     if key == "enable_mem_reuse":
@@ -188,11 +193,13 @@ def set_context(**kwargs: Any) -> None:
     each function given to grad, value_and_grad, vjp or jvp, is compiled into one graph. jit: False
     runs everything as plain Python. runtime_num_threads: compute threads, 0 for all.
     max_device_memory: such as "8GB", a limit on tensors. max_call_depth: of calls while a function
-    is compiled. enable_mem_reuse: False gives each value of a graph memory of its own, as
-    f.memory_plan() shows (does a wrong value come from shared memory?). memory_optimize_level: "O1"
-    runs the nodes of graphs compiled from then on in the order that needs least memory.
-    save_graphs: 1 writes the text of each compiled graph to save_graphs_path, 2 and 3 also what it
-    was before the passes. Other keys are those of MindSpore; see get_context.
+    is compiled. save_graphs: 1 writes the text of each compiled graph to save_graphs_path, 2 and 3
+    also what it was before the passes. Other keys are those of MindSpore; see get_context.
+
+    jit_level: "O1" lets graphs compiled from then on round differently where that is faster; jit
+    tells what it does. memory_optimize_level: "O1" runs their nodes in the order that needs least
+    memory. enable_mem_reuse: False gives each value of a graph memory of its own, as
+    f.memory_plan() shows (does a wrong value come from shared memory?).
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.

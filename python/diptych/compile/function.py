@@ -96,9 +96,11 @@ class JitFunction(_core.Jit):
         cache_limit: int = 16,
         input_signature: expected.Expected | None = None,
         static: Sequence[int | str] = (),
+        level: str = "",
     ) -> None:
         self._fn = fn
         self._static = tuple(static)
+        self._level = level
         self._capture_mode = capture_mode
         self._limit = cache_limit
         self._signature = input_signature
@@ -119,7 +121,7 @@ class JitFunction(_core.Jit):
         found = compiled.get(self)
         if found is None:
             method = types.MethodType(self._fn, instance)
-            options = self._capture_mode, self._limit, self._signature, self._static
+            options = self._capture_mode, self._limit, self._signature, self._static, self._level
             made = JitFunction(method, *options)
             found = compiled.setdefault(self, made)
         return found
@@ -195,7 +197,8 @@ class JitFunction(_core.Jit):
 
         reason = self._reason(table, signature.key)
         start = time.perf_counter()
-        entry = capture(self._capture_mode, self._fn, args, kwargs, signature)
+        with mode.at_level(self._level):
+            entry = capture(self._capture_mode, self._fn, args, kwargs, signature)
         mode.note_compiled()
         table.add(signature.key, entry, self._limit)
         self._note(reason, time.perf_counter() - start)
@@ -355,7 +358,7 @@ def jit(
     static_argnames: str | Sequence[str] | None = None,
     cache_limit: int = 16,
     fullgraph: bool = True,
-    jit_level: str = "O0",
+    jit_level: str = "",
     backend: str = "",
 ) -> Any:
     """Compiles a function (or method) at its first call; a decorator with or without options.
@@ -372,7 +375,9 @@ def jit(
             then count by value, also floats that change.
         cache_limit: versions kept, the least recently used go first.
         fullgraph: True: a function is always one graph.
-        jit_level: "O0": one kernel a node.
+        jit_level: "O0": the bits of eager mode; "O1": formulas written out (GELU, softmax, layer
+            norm, attention, cross-entropy) run as the op that computes them at once, which rounds
+            differently; "": as ``set_context(jit_level=...)`` says when it is compiled.
         backend: "" or "ms_backend": graphs run in this process; there is no other backend.
 
     Raises:
@@ -387,7 +392,7 @@ def jit(
     """
     _check_option("mode", mode, ("graph", "pynative"))
     _check_option("capture_mode", capture_mode, ("ast", "trace"))
-    _check_option("jit_level", jit_level, ("O0",))
+    _check_option("jit_level", jit_level, ("", "O0", "O1"))
     _check_option("fullgraph", fullgraph, (True,))
     _check_option("backend", backend, ("", "ms_backend"))
     if not isinstance(cache_limit, int) or cache_limit < 1:
@@ -401,6 +406,7 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             cache_limit=cache_limit,
+            jit_level=jit_level,
         )
     if not callable(fn):
         raise TypeError(f"jit: fn is of type {type(fn).__name__}; it must be callable")
@@ -410,7 +416,7 @@ def jit(
     if static_argnums is not None or static_argnames is not None:
         static = _static_of(fn, static_argnums, static_argnames)
     asked = None if input_signature is None else expected.Signed(input_signature)
-    return JitFunction(fn, capture_mode, cache_limit, asked, static)
+    return JitFunction(fn, capture_mode, cache_limit, asked, static, jit_level)
 
 
 def _check_option(name: str, value: Any, legal: tuple[Any, ...]) -> None:
