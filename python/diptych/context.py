@@ -120,7 +120,7 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "memory_optimize_level": ("O0", _one_of("O0", "O1"), ""),
     "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), ""),
     "save_graphs_path": (".", _typed(str), ""),
-    "inter_op_parallel_num": (0, _number(0, 1024), "the nodes of a graph run one after the other"),
+    "inter_op_parallel_num": (0, _number(0, 1024), ""),
     "enable_compile_cache": (False, _typed(bool), "functions are captured anew in each process"),
     "compile_cache_path": ("", _typed(str), "functions are captured anew in each process"),
     "jit_level": ("O0", _one_of("O0", "O1", "O2"), ""),
@@ -164,6 +164,8 @@ def _apply(key: str, value: Any) -> Any:
         compile.set_jit_level(value)
     if key == "memory_optimize_level":
         compile.set_memory_level(value)
+    if key == "inter_op_parallel_num":
+        _core.run_branches(value)
     if key == "enable_mem_reuse":
         _core.share_memory(value)
     if key == "max_device_memory":
@@ -199,7 +201,8 @@ def set_context(**kwargs: Any) -> None:
     jit_level: "O1" lets graphs compiled from then on round differently where that is faster; jit
     tells what it does. memory_optimize_level: "O1" runs their nodes in the order that needs least
     memory. enable_mem_reuse: False gives each value of a graph memory of its own, as
-    f.memory_plan() shows (does a wrong value come from shared memory?).
+    f.memory_plan() shows (does a wrong value come from shared memory?). inter_op_parallel_num: up
+    to so many small independent parts of a graph run at once (docs/graph-mode.md); 0, 1: none.
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.

@@ -497,6 +497,22 @@ static PyObject *graph_plan_calls(PyObject *self, PyObject *none) {
     return list;
 }
 
+/* plan_forks(): [(number of steps, number of tasks), ...]; None without a plan. */
+static PyObject *graph_plan_forks(PyObject *self, PyObject *none) {
+    (void)none;
+    Program *program = GRAPH(self)->program;
+    const Plan *p = program ? program_plan(program) : NULL;
+    if (!p) Py_RETURN_NONE;
+    PyObject *list = PyList_New(0);
+    for (int32_t i = 0; list && i < p->nsteps; i++) {
+        const Fork *f = p->steps[i].fork;
+        PyObject *pair = f ? Py_BuildValue("ii", f->nsteps, f->ntasks) : NULL;
+        if (f && (!pair || PyList_Append(list, pair) < 0)) Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
 static PyObject *graph_memory_plan(PyObject *self, PyObject *none) {
     (void)none;
     Program *program = GRAPH(self)->program;
@@ -608,6 +624,8 @@ static PyMethodDef graph_methods[] = {
      "run(inputs, plan=True) -> tuple of Tensors; plan=False: node by node"},
     {"plan_calls", graph_plan_calls, METH_NOARGS,
      "Names of the ops that the plan's steps run, in order; None without a plan."},
+    {"plan_forks", graph_plan_forks, METH_NOARGS,
+     "[(steps, tasks), ...]: where steps of the plan run at once; None without a plan."},
     {"memory_plan", graph_memory_plan, METH_NOARGS,
      "{'peak', 'arena', 'results', 'floor', 'buffers', 'steps'}: bytes and counts, None without a "
      "plan"},

@@ -95,6 +95,13 @@ static PyObject *share_memory(PyObject *module, PyObject *on) {
     plan_share_memory(truth);
     Py_RETURN_NONE;
 }
+static PyObject *run_branches(PyObject *module, PyObject *value) {
+    (void)module;
+    long n = PyLong_AsLong(value);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    plan_run_branches((int)n);
+    Py_RETURN_NONE;
+}
 
 /* ---- raw bytes, for pickling and sharing */
 
@@ -199,6 +206,8 @@ PyMethodDef system_functions[] = {
     {"set_memory_limit", set_memory_limit, METH_O, NULL},
     {"threads", threads, METH_NOARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
+    {"run_branches", run_branches, METH_O,
+     "How many independent parts of a graph run at once; 0, 1: none."},
     {"share_memory", share_memory, METH_O,
      "Whether values of a graph that are not alive at once share memory."},
     {"isa", isa, METH_NOARGS, NULL},

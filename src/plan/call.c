@@ -19,7 +19,8 @@ static Status make_dense(Lower *l, NodeId node, const KernelArgs *a, const Value
 }
 
 /* An elementwise result may take over a dense input's buffer when nobody reads it afterwards: both
- * made in the same region, alike in bytes. The uses of this call are already counted off. */
+ * made in the same region, alike in bytes. The uses of this call are already counted off. Where
+ * branches may run at once, others may still read what they share. */
 static BufferId dying_input(const Lower *l, const Node *n, const KernelArgs *a, Value out) {
     const TensorType *type = graph_type(l->g, out);
     if (n->op->kind != K_EWISE && n->op->kind != K_EWGRAD) return 0;
@@ -27,8 +28,9 @@ static BufferId dying_input(const Lower *l, const Node *n, const KernelArgs *a, 
         if (!n->in[i] || !a->in[i].dense || !type_same_dims(a->in[i].type, type)) continue;
         const Spot *s = &l->plan->spots[n->in[i]];
         const Buffer *b = &l->plan->buffers[s->buffer];
-        if (b->home == AT_ARENA && b->uses == 0 && b->region == n->region && s->offset == 0 &&
-            b->nbytes == lower_bytes(type) && a->in[i].type->dtype == type->dtype)
+        bool is_free = !b->is_shared || l->plan->settings.branches < 2;
+        if (b->home == AT_ARENA && b->uses == 0 && is_free && b->region == n->region &&
+            s->offset == 0 && b->nbytes == lower_bytes(type) && a->in[i].type->dtype == type->dtype)
             return s->buffer;
     }
     return 0;
@@ -48,7 +50,7 @@ static void place_results(Lower *l, const Node *n, const Kernel *k, KernelArgs *
         }
         if (!s.buffer) s.buffer = lower_buffer(l, AT_ARENA, 0, lower_bytes(type), n->region);
         lower_settle(l, v, &s);
-        lower_touch(l, s.buffer);
+        lower_write(l, s.buffer);
         a->out[i] = lower_buf(l, v);
         lower_patch_value(l, &a->out[i], v);
     }
@@ -121,6 +123,6 @@ Status lower_view(Lower *l, NodeId id) {
         s.dense = type_strides_dense(out, s.strides);
         lower_settle(l, n->out[k], &s);
     }
-    lower_use(l, n->in[0]);
+    lower_look(l, n->in[0]);
     return OK;
 }

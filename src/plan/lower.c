@@ -206,11 +206,14 @@ static Status lower_body(Lower *l) {
 /* ---- the whole */
 
 static atomic_bool shares_memory = true;
+static atomic_int branches;
 
 void plan_share_memory(bool on) { shares_memory = on; }
+void plan_run_branches(int n) { branches = n; }
 
 PlanSettings plan_settings(void) {
-    return (PlanSettings){.shares = shares_memory, .threads = parallel_threads()};
+    return (PlanSettings){
+        .shares = shares_memory, .threads = parallel_threads(), .branches = branches};
 }
 
 static void count_uses(Lower *l) {
@@ -254,6 +257,7 @@ static Status lower(Lower *l) {
     TRY(lower_body(l));
     TRY(updates_end(l));
     place_outputs(l);
+    forks_find(l);
     plan_memory(l->plan);
     return OK;
 }
@@ -279,6 +283,7 @@ Status plan_make(const Program *program, Plan **out) {
     free(l.jumps);
     updates_done(&l);
     free(l.loops);
+    free(l.touches);
     if (status == OK)
         *out = p;
     else

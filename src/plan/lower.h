@@ -11,6 +11,13 @@ typedef struct OpenLoop {
     BufferId *touched; /* made before it: alive until it ends */
 } OpenLoop;
 
+/* A step uses a buffer. */
+typedef struct Touch {
+    int32_t step;
+    BufferId buffer;
+    bool writes;
+} Touch;
+
 /* Updates of parameters that wait until nothing can fail any more. */
 typedef struct Updates {
     NodeId *nodes; /* in the order of the body */
@@ -27,6 +34,8 @@ typedef struct Lower {
     bool *is_written; /* of each value: it is the new value or gradient of a parameter */
     int32_t *jumps;   /* of each node: the step whose target is to be set */
     Updates updates;
+    Touch *touches; /* in the order of the steps */
+    uint32_t ntouches, cap_touches;
 } Lower;
 
 /* ---- steps.c: buffers, spots, steps, copies */
@@ -34,14 +43,16 @@ typedef struct Lower {
 BufferId lower_buffer(Lower *l, Home home, uint32_t index, int64_t nbytes, RegionId region);
 /* The buffer is used by the step that comes next; loops around keep what they find alive. */
 void lower_touch(Lower *l, BufferId id);
+void lower_write(Lower *l, BufferId id); /* the same: the step changes it */
 int64_t lower_bytes(const TensorType *t);
 /* A fresh buffer of this type, row-major. */
 Spot lower_fresh(Lower *l, const TensorType *type, RegionId region);
 /* Value v lies there. */
 void lower_settle(Lower *l, Value v, const Spot *s);
 void lower_settle_fresh(Lower *l, Value v, RegionId region);
-/* One use of v is done. */
+/* One use of v is done, by the step that comes next; lower_look: by no step, it was a view. */
 void lower_use(Lower *l, Value v);
+void lower_look(Lower *l, Value v);
 Step *lower_step(Lower *l, StepKind kind, NodeId node);
 /* A tensor as kernels see it; its address is written before the run. Until then it is not NULL,
  * which would mean an input left out. `spot` lives as long as the plan. */
@@ -65,6 +76,10 @@ Status lower_dense(Lower *l, NodeId node, Value v, Spot **out);
 Status lower_kernel(Lower *l, NodeId id, const BufferId *taken, bool check);
 /* A view is where its input lies, or a dense copy of it where this layout has no such view. */
 Status lower_view(Lower *l, NodeId id);
+
+/* ---- fork.c: which steps may run at once */
+
+void forks_find(Lower *l);
 
 /* ---- updates.c: steps that overwrite parameters */
 

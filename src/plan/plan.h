@@ -30,6 +30,7 @@ typedef struct Buffer {
     int32_t first, last; /* steps between which it is alive */
     RegionId region;     /* where it was made */
     int32_t uses;        /* uses of its values that are still to come, while lowering */
+    bool is_shared;      /* it is used more than once */
 } Buffer;
 
 /* Where a value lies. */
@@ -53,6 +54,13 @@ typedef enum StepKind {
     STEP_LEFT,
 } StepKind;
 
+/* Steps that follow each other in the plan and may run at once: tasks, each one thread's. */
+typedef struct Fork {
+    int32_t nsteps, ntasks;
+    int32_t *begin; /* ntasks + 1: places in order */
+    int32_t *order; /* nsteps numbers of steps, task by task */
+} Fork;
+
 typedef struct Step {
     uint8_t kind;
     NodeId node;
@@ -66,6 +74,7 @@ typedef struct Step {
     Prepared prepared;
     char **scratch, **draw; /* addresses in the plan's memory; NULL: none. draw: u64[2] */
     uint32_t key_offset, counter_offset;
+    const Fork *fork; /* which begins here; NULL: none */
 } Step;
 
 /* An address in a step: where it is written, whose, how far from its start. */
@@ -77,8 +86,9 @@ typedef struct Patch {
 
 /* What set_context says about plans made from then on. */
 typedef struct PlanSettings {
-    bool shares; /* values that are not alive at once share memory */
-    int threads; /* that the kernels are prepared for */
+    bool shares;  /* values that are not alive at once share memory */
+    int threads;  /* that the kernels are prepared for */
+    int branches; /* independent small steps that run at once; 0, 1: none */
 } PlanSettings;
 
 typedef struct Plan {
@@ -101,6 +111,7 @@ typedef struct Plan {
 
 PlanSettings plan_settings(void);
 void plan_share_memory(bool on);
+void plan_run_branches(int n);
 
 /* UNSUPPORTED when the graph holds something plans do not do; then it is run node by node. */
 Status plan_make(const Program *p, Plan **out);

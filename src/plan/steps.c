@@ -50,9 +50,20 @@ BufferId lower_buffer(Lower *l, Home home, uint32_t index, int64_t nbytes, Regio
     return p->nbuffers++;
 }
 
+static void touch(Lower *l, BufferId id, bool writes) {
+    array_grow(&l->touches, l->ntouches, &l->cap_touches, 256, sizeof *l->touches);
+    l->touches[l->ntouches++] = (Touch){l->plan->nsteps, id, writes};
+}
+
+void lower_write(Lower *l, BufferId id) {
+    touch(l, id, true);
+    lower_touch(l, id);
+}
+
 void lower_touch(Lower *l, BufferId id) {
     Plan *p = l->plan;
     Buffer *b = &p->buffers[id];
+    touch(l, id, false);
     if (b->last < p->nsteps) b->last = p->nsteps;
     for (uint32_t i = l->nloops; i-- > 0;) {
         OpenLoop *loop = &l->loops[i];
@@ -72,13 +83,17 @@ Spot lower_fresh(Lower *l, const TensorType *type, RegionId region) {
 
 void lower_settle(Lower *l, Value v, const Spot *s) {
     l->plan->spots[v] = *s;
-    l->plan->buffers[s->buffer].uses += (int32_t)l->uses[v];
+    Buffer *b = &l->plan->buffers[s->buffer];
+    b->uses += (int32_t)l->uses[v];
+    b->is_shared |= b->uses > 1;
 }
 
 void lower_settle_fresh(Lower *l, Value v, RegionId region) {
     Spot s = lower_fresh(l, graph_type(l->g, v), region);
     lower_settle(l, v, &s);
 }
+
+void lower_look(Lower *l, Value v) { l->plan->buffers[l->plan->spots[v].buffer].uses--; }
 
 void lower_use(Lower *l, Value v) {
     if (!v) return;
@@ -148,6 +163,8 @@ Status lower_add_kernel(Lower *l, NodeId node, const Kernel *k, const KernelArgs
     if (!s->prepared.scratch) return OK;
     BufferId id = lower_buffer(l, AT_ARENA, 0, (int64_t)s->prepared.scratch, BODY);
     l->plan->buffers[id].first = l->plan->buffers[id].last = l->plan->nsteps - 1;
+    array_grow(&l->touches, l->ntouches, &l->cap_touches, 256, sizeof *l->touches);
+    l->touches[l->ntouches++] = (Touch){l->plan->nsteps - 1, id, true};
     s->scratch = lower_cell(l, id, 0);
     return OK;
 }
@@ -162,7 +179,7 @@ Status lower_copy(Lower *l, NodeId node, const TensorType *type, const Spot *to,
     const Kernel *k;
     TRY(kernel_choose(&a, &k));
     lower_touch(l, from->buffer);
-    lower_touch(l, to->buffer);
+    lower_write(l, to->buffer);
     lower_patch_spot(l, &in[0], from);
     lower_patch_spot(l, &a.out[0], to);
     return lower_add_kernel(l, node, k, &a);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "eager/dispatch.h"
 #include "kernels/copy.h"
 #include "plan/plan.h"
@@ -115,6 +116,29 @@ static void run_loop(const Step *s) {
     s->loop(s->n, s->args.out[0].data, src);
 }
 
+typedef struct Tasks {
+    const Replay *r;
+    const Fork *fork;
+} Tasks;
+
+static void run_tasks(void *ctx, int64_t begin, int64_t end) {
+    const Replay *r = ((const Tasks *)ctx)->r;
+    const Fork *f = ((const Tasks *)ctx)->fork;
+    for (int32_t i = f->begin[begin]; i < f->begin[end]; i++) {
+        Step *s = &r->plan->steps[f->order[i]];
+        if (s->kind == STEP_LOOP)
+            run_loop(s);
+        else
+            run_kernel(s);
+    }
+}
+
+static int32_t run_fork(const Replay *r, const Fork *f) {
+    Tasks tasks = {r, f};
+    parallel_for(f->ntasks, 1, run_tasks, &tasks);
+    return f->nsteps - 1;
+}
+
 static Status run_other(Replay *r, Step *s) {
     switch ((StepKind)s->kind) {
     case STEP_CHECK: return s->check(&s->args);
@@ -132,7 +156,9 @@ static Status run_steps(Replay *r) {
     for (int32_t i = 0, n = r->plan->nsteps; i < n;) {
         Step *s = &steps[i++];
         Status status = OK;
-        if (s->kind == STEP_LOOP)
+        if (DIP_UNLIKELY(s->fork != NULL))
+            i += run_fork(r, s->fork);
+        else if (s->kind == STEP_LOOP)
             run_loop(s);
         else if (s->kind == STEP_KERNEL)
             status = run_kernel(s);

@@ -12,7 +12,8 @@ static void free_plan(void *plan) { plan_free(plan); }
 
 static bool is_up_to_date(const Plan *p) {
     PlanSettings now = plan_settings();
-    return p->settings.threads == now.threads && p->settings.shares == now.shares;
+    return p->settings.threads == now.threads && p->settings.shares == now.shares &&
+           p->settings.branches == now.branches;
 }
 
 const Plan *program_plan(Program *p) {

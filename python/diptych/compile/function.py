@@ -301,9 +301,10 @@ def _describe_plan(graph: Any) -> str:
         name if (n := len(list(run))) == 1 else f"{name} x{n}"
         for name, run in itertools.groupby(calls)
     )
-    return (
-        f"plan: {plan['steps']} steps, {plan['arena'] + plan['results']} bytes of memory: {steps}"
-    )
+    text = f"plan: {plan['steps']} steps, {plan['peak']} bytes of memory: {steps}"
+    for size, tasks in graph.plan_forks():
+        text += f"; {size} steps run as {tasks} tasks"
+    return text
 
 
 # ---- static arguments
