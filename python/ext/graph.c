@@ -21,13 +21,27 @@ bool tensor_has_values(const TensorObject *self, const char *what) {
     return status == OK || raise_status(status);
 }
 
+static PyObject *place_of(const Line *l) {
+    return Py_BuildValue("(siiis)", l->file, l->line, l->column, l->end_column, l->function);
+}
+
+/* [(file, line, column, end column, function), ...]: where the failed call stands. */
+static PyObject *places_of(const Line *at) {
+    PyObject *list = PyList_New(0);
+    for (; list && at; at = run_also_at(at)) {
+        PyObject *place = place_of(at);
+        if (!place || PyList_Append(list, place) < 0) Py_CLEAR(list);
+        Py_XDECREF(place);
+    }
+    return list;
+}
+
 PyObject *raise_run_status(Status status) {
     const Line *at = run_failed_at();
     if (PyErr_Occurred() || !at) return raise_status(status);
-    PyObject *f = callback("run_error");
-    PyObject *text = f ? PyObject_CallFunction(f, "ssiiis", error_message(), at->file, at->line,
-                                               at->column, at->end_column, at->function)
-                       : NULL;
+    PyObject *f = callback("run_error"), *places = f ? places_of(at) : NULL;
+    PyObject *text = places ? PyObject_CallFunction(f, "sO", error_message(), places) : NULL;
+    Py_XDECREF(places);
     if (!text) return NULL;
     PyErr_SetObject(exception_class(status), text);
     Py_DECREF(text);
@@ -422,7 +436,7 @@ static PyObject *graph_set_param(PyObject *self, PyObject *args) {
 
 /* set_line(file, line, column, end_column, function) */
 static PyObject *graph_set_line(PyObject *self, PyObject *args) {
-    Line line;
+    Line line = {0};
     Capture *c = capture_of(self);
     if (!c || !PyArg_ParseTuple(args, "siiis:set_line", &line.file, &line.line, &line.column,
                                 &line.end_column, &line.function))

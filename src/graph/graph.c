@@ -129,7 +129,7 @@ uint32_t graph_line(Graph *g, const Line *line) {
     bool same = g->nlines > 1 && last->line == line->line && last->column == line->column &&
                 last->end_column == line->end_column && !strcmp(last->file, line->file) &&
                 !strcmp(last->function, line->function);
-    if (same) return g->nlines - 1;
+    if (same && last->also == line->also) return g->nlines - 1;
     GROW(g, lines);
     Line *made = &g->lines[g->nlines];
     last = made - 1;
@@ -138,6 +138,33 @@ uint32_t graph_line(Graph *g, const Line *line) {
     made->function =
         strcmp(last->function, line->function) ? copy_text(g, line->function) : last->function;
     return g->nlines++;
+}
+
+static bool same_place(const Line *a, const Line *b) {
+    return a->line == b->line && a->column == b->column && !strcmp(a->file, b->file);
+}
+
+static uint32_t line_with(Graph *g, uint32_t a, uint32_t b) {
+    uint32_t chain[8], n = 0;
+    for (uint32_t at = a; at; at = g->lines[at].also) {
+        if (n == COUNT_OF(chain) || same_place(&g->lines[at], &g->lines[b])) return a;
+        chain[n++] = at;
+    }
+    Line copy = g->lines[b];
+    copy.also = 0;
+    uint32_t last = graph_line(g, &copy);
+    while (n--) {
+        copy = g->lines[chain[n]];
+        copy.also = last;
+        last = graph_line(g, &copy);
+    }
+    return last;
+}
+
+uint32_t graph_line_with(Graph *g, uint32_t a, uint32_t b) {
+    if (!a) return b;
+    for (; b; b = g->lines[b].also) a = line_with(g, a, b);
+    return a;
 }
 
 /* ---- nodes */

@@ -48,6 +48,7 @@ typedef struct Host {
 typedef struct Line {
     const char *file, *function;
     int line, column, end_column; /* columns from 0; end_column 0: unknown */
+    uint32_t also;                /* in lines: where the same call stands once more; 0: nowhere */
 } Line;
 
 typedef struct Node {
@@ -110,6 +111,8 @@ RegionId graph_region(Graph *g, RegionId parent);
 Value graph_param(Graph *g, RegionId r, const TensorType *type);
 void graph_results(Graph *g, RegionId r, uint32_t n, const Value *results);
 uint32_t graph_line(Graph *g, const Line *line); /* texts are copied; equal to the last: the same */
+/* The place of a node that stands for one at place b, too. */
+uint32_t graph_line_with(Graph *g, uint32_t a, uint32_t b);
 
 /* Appends a node with `nin` inputs (copied) and results of the given types at the end of region r.
  * The pointer holds until the next node is added. */

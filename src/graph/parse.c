@@ -527,23 +527,33 @@ static Status close_region(Parser *p, bool *closed) {
 
 /* ---- statements */
 
-/* "# net.py:12" behind a node. */
+/* One "net.py:12" of n characters; false: it is something else. */
+static bool read_place(Parser *p, const char *from, size_t n, Line *line) {
+    const char *colon = from + n;
+    while (colon > from && *colon != ':') colon--;
+    char *stop, *file;
+    long number = *colon == ':' ? strtol(colon + 1, &stop, 10) : 0;
+    if (number <= 0 || number > INT32_MAX || stop != from + n || colon - from > 255) return false;
+    file = graph_alloc(p->g, (size_t)(colon - from) + 1);
+    memcpy(file, from, (size_t)(colon - from));
+    file[colon - from] = 0;
+    *line = (Line){.file = file, .function = "", .line = (int)number};
+    return true;
+}
+
+/* "# net.py:12, net.py:15" behind a node. */
 static void read_line(Parser *p) {
     skip_blanks(p);
     if (*p->at != '#' || !p->last) return;
-    const char *from = p->at + 1 + strspn(p->at + 1, " "), *end = from + strcspn(from, "\n");
-    const char *colon = end;
-    while (colon > from && *colon != ':') colon--;
-    char file[256];
-    char *stop;
-    long number = *colon == ':' ? strtol(colon + 1, &stop, 10) : 0;
-    p->at = end;
-    if (number <= 0 || number > INT32_MAX || stop != end || colon - from >= (long)sizeof file)
-        return;
-    memcpy(file, from, (size_t)(colon - from));
-    file[colon - from] = 0;
-    Line line = {.file = file, .function = "", .line = (int)number};
-    graph_node(p->g, p->last)->line = graph_line(p->g, &line);
+    const char *from = p->at + 1, *end = from + strcspn(from, "\n");
+    uint32_t place = 0;
+    Line line;
+    for (p->at = end; from < end; from += strcspn(from, ",\n") + 1) {
+        from += strspn(from, " ");
+        if (!read_place(p, from, strcspn(from, ",\n"), &line)) return;
+        place = graph_line_with(p->g, place, graph_line(p->g, &line));
+    }
+    graph_node(p->g, p->last)->line = place;
 }
 
 static Status read_outs(Parser *p, List *outs) {
@@ -576,8 +586,10 @@ static Status read_simple(Parser *p, const char *start, uint32_t nout, TensorTyp
     if (!strcmp(name, "host")) return read_host(p, nout, types);
     if (strcmp(name, "undef") != 0) {
         TRY(read_call(p, at, name, nout, types));
+        skip_blanks(p);
+        if (*p->at != 'a' && *p->at != 'k') return OK;
         bool kept = accept(p, "kept");
-        if (!kept && !accept(p, "again")) return OK;
+        if (!kept) TRY(expect(p, "again"));
         int64_t part;
         TRY(read_count(p, UINT32_MAX, &part));
         graph_node(p->g, p->last)->again = (uint32_t)part;

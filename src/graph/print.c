@@ -51,11 +51,12 @@ static void put_types(Text *t, const Graph *g, uint32_t n, const Value *v) {
 }
 
 static void end_line(Text *t, const Graph *g, const Node *n) {
-    const Line *line = &g->lines[n->line];
-    if (n->line) {
+    int pad = (int)(t->n - t->line_start) < 72 ? 72 - (int)(t->n - t->line_start) : 2;
+    if (n->line) put(t, "%*s#", pad, "");
+    for (uint32_t at = n->line; at; at = g->lines[at].also) {
+        const Line *line = &g->lines[at];
         const char *file = strrchr(line->file, '/');
-        int pad = (int)(t->n - t->line_start) < 72 ? 72 - (int)(t->n - t->line_start) : 2;
-        put(t, "%*s# %s:%d", pad, "", file ? file + 1 : line->file, line->line);
+        put(t, at == n->line ? " %s:%d" : ", %s:%d", file ? file + 1 : line->file, line->line);
     }
     put(t, "\n");
 }

@@ -34,8 +34,8 @@
 char *graph_print(const Graph *g);
 
 /* Reads what graph_print wrote; printing the result gives the same text. `#` begins a comment; one
- * behind a node that ends in file:line is its place. Functions outside come back without their
- * code: running one fails. Errors name line and column. */
+ * behind a node that is file:line, or several of them, is its place. Functions outside come back
+ * without their code: running one fails. Errors name line and column. */
 Status graph_parse(const char *text, Graph **out);
 
 /* Checks what every pass may rely on: definitions come before uses and are in sight, regions belong

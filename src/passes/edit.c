@@ -208,6 +208,8 @@ void edit_become(Edit *e, NodeId id, OpId op_id, const void *attrs, int nin, con
 void edit_merge(Edit *e, NodeId id, NodeId by) {
     for (int i = 0; i < graph_node(e->g, id)->nout; i++)
         edit_replace(e, graph_node(e->g, id)->out[i], graph_node(e->g, by)->out[i]);
+    uint32_t line = graph_line_with(e->g, graph_node(e->g, by)->line, graph_node(e->g, id)->line);
+    graph_node(e->g, by)->line = line;
     graph_drop(e->g, id);
 }
 

@@ -57,7 +57,8 @@ Value edit_add_const(Edit *e, NodeId at, Tensor *t);
 Value edit_add_call(Edit *e, NodeId at, OpId op, const void *attrs, int nin, const Value *in);
 /* Makes the node, a call with one result, another call of the same type. */
 void edit_become(Edit *e, NodeId n, OpId op, const void *attrs, int nin, const Value *in);
-/* All results of node n, of equal number and types, are those of node `by`; n is dropped. */
+/* All results of node n, of equal number and types, are those of node `by`, which stands for the
+ * line of n, too; n is dropped. */
 void edit_merge(Edit *e, NodeId n, NodeId by);
 
 /* Whether the call may be left out, run more often or at another time: it has no effect beyond its

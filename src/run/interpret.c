@@ -166,8 +166,7 @@ static Status run_body(Run *r) {
         }
         Status status = run_node(r, n);
         if (status != OK) {
-            const Line *line = &g->lines[n->line];
-            run_note_failure(line);
+            run_note_failure(g, n->line);
             return status;
         }
         at = n->after;

@@ -169,8 +169,7 @@ static Status run_steps(Replay *r) {
         else
             status = run_other(r, s);
         if (DIP_UNLIKELY(status != OK)) {
-            const Line *line = &r->plan->program->graph->lines[node_of(r, s)->line];
-            run_note_failure(line);
+            run_note_failure(r->plan->program->graph, node_of(r, s)->line);
             return status;
         }
     }

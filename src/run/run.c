@@ -3,10 +3,17 @@
 
 #include <stdlib.h>
 
+static _Thread_local const Graph *failed_in;
 static _Thread_local const Line *failed_at;
 
 const Line *run_failed_at(void) { return failed_at; }
-void run_note_failure(const Line *line) { failed_at = line->line ? line : NULL; }
+const Line *run_also_at(const Line *line) {
+    return line->also ? &failed_in->lines[line->also] : NULL;
+}
+void run_note_failure(const Graph *g, uint32_t line) {
+    failed_in = g;
+    failed_at = line ? &g->lines[line] : NULL;
+}
 
 static void free_plan(void *plan) { plan_free(plan); }
 

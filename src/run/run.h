@@ -22,7 +22,10 @@ Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *val
 /* Where in the user's source the node stands that made the last run on this thread fail; NULL: not
  * known. Valid while the program lives. */
 const Line *run_failed_at(void);
-void run_note_failure(const Line *line); /* for the executors */
+/* The next of the places where the call stands, when equal ones are computed once; NULL: no more.
+ */
+const Line *run_also_at(const Line *line);
+void run_note_failure(const Graph *g, uint32_t line); /* for the executors */
 /* Inputs that are not parameters. */
 int program_inputs(const Program *p);
 /* The plan, borrowed; NULL: the graph has none. */

@@ -202,3 +202,17 @@ def test_carets_stand_below_wide_characters(tmp_path):
     shown = excerpt(Position(str(path), 2, 5, 10, "f"), "here").splitlines()
     assert shown[0].endswith("    x = '名' + y")
     assert shown[1] == "      |         " + "^^^^ here"
+
+
+def test_a_call_computed_once_names_all_its_lines() -> None:
+    @ms.jit
+    def f(x: ms.Tensor, i: ms.Tensor) -> ms.Tensor:
+        first = ms.ops.gather(x, i, 0)
+        second = ms.ops.gather(x, i, 0)
+        return first * second
+
+    with pytest.raises(IndexError) as caught:
+        f(ms.Tensor([1.0, 2.0]), ms.Tensor([7]))
+    text = str(caught.value)
+    assert "first = ms.ops.gather" in text and "second = ms.ops.gather" in text
+    assert text.count("the same call, computed once") == 1

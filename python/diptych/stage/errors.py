@@ -114,12 +114,12 @@ def message(
     return "\n".join(line for line in lines if line)
 
 
-def run_error(
-    text: str, filename: str, line: int, column: int, end_column: int, function: str
-) -> str:
-    """The text of an error of a compiled function's run; called from C with the node's position."""
-    position = Position(filename, line, column, end_column, function)
-    return message(f"Graph execution error: {text}", "DP501", [position])
+def run_error(text: str, places: Sequence[tuple[str, int, int, int, str]]) -> str:
+    """The text of an error of a compiled function's run; called from C with the places of the node:
+    the first one, and those of equal calls that it stands for."""
+    first, *others = (Position(*place) for place in places)
+    more = [(other, "the same call, computed once") for other in others]
+    return message(f"Graph execution error: {text}", "DP501", [first], more=more)
 
 
 def describe(value: Any) -> str:
