@@ -341,6 +341,21 @@ static Status host_call(void *ctx, int nin, Tensor *const *in, int nout, Tensor 
     return status;
 }
 
+/* The call as a node, with its results as a tuple; takes h over. */
+static PyObject *add_host(Capture *c, HostCall *h, bool late, PyObject *function, PyObject *list) {
+    Py_ssize_t n, nout = h->nout;
+    Tensor **in = tensors_of(list, &n), **out = in ? room(nout) : NULL;
+    if (!out) return free(h), PyMem_Free(in), NULL;
+    h->function = Py_NewRef(function);
+    Host host = {.is_late = late, .name = "python", .call = host_call, .release = host_release};
+    host.ctx = h;
+    Status status = capture_host(c, host, (int)n, in, (int)nout, h->types, out);
+    PyMem_Free(in);
+    if (status == OK) return tuple_of(out, nout);
+    PyMem_Free(out);
+    return raise_status(status);
+}
+
 /* host(function, tensors, [(dtype, shape), ...], deferred) */
 static PyObject *graph_host(PyObject *self, PyObject *args, PyObject *keywords) {
     static char *names[] = {"function", "tensors", "results", "deferred", NULL};
@@ -350,7 +365,7 @@ static PyObject *graph_host(PyObject *self, PyObject *args, PyObject *keywords) 
     if (!c || !PyArg_ParseTupleAndKeywords(args, keywords, "OOO!|p:host", names, &function, &list,
                                            &PyList_Type, &specs, &late))
         return NULL;
-    Py_ssize_t n, nout = PyList_GET_SIZE(specs);
+    Py_ssize_t nout = PyList_GET_SIZE(specs);
     if (late && nout)
         return PyErr_SetString(PyExc_ValueError, "host: a deferred call has no results"), NULL;
     HostCall *h = calloc(1, sizeof *h + (size_t)nout * sizeof *h->types);
@@ -362,16 +377,7 @@ static PyObject *graph_host(PyObject *self, PyObject *args, PyObject *keywords) 
             !type_of(dtype, shape, &h->types[i]))
             return free(h), NULL;
     }
-    Tensor **in = tensors_of(list, &n), **out = in ? room(nout) : NULL;
-    if (!out) return free(h), PyMem_Free(in), NULL;
-    h->function = Py_NewRef(function);
-    Host host = {.is_late = late, .name = "python", .call = host_call, .release = host_release};
-    host.ctx = h;
-    Status status = capture_host(c, host, (int)n, in, (int)nout, h->types, out);
-    PyMem_Free(in);
-    if (status == OK) return tuple_of(out, nout);
-    PyMem_Free(out);
-    return raise_status(status);
+    return add_host(c, h, late, function, list);
 }
 
 /* ---- parameters */
@@ -683,16 +689,11 @@ static PyObject *call_later(PyObject *module, PyObject *const *args, Py_ssize_t 
         Py_XDECREF(tuple);
         return result;
     }
-    Py_ssize_t nin;
-    Tensor **in = tensors_of(args[1], &nin);
-    HostCall *h = in ? calloc(1, sizeof *h) : NULL;
-    if (!h) return PyMem_Free(in), PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    h->function = Py_NewRef(args[0]);
-    Host host = {.is_late = true, .name = "python", .call = host_call, .release = host_release};
-    host.ctx = h;
-    Status status = capture_host(capture_now, host, (int)nin, in, 0, NULL, NULL);
-    PyMem_Free(in);
-    return done(status);
+    HostCall *h = calloc(1, sizeof *h);
+    PyObject *nothing = h ? add_host(capture_now, h, true, args[0], args[1]) : PyErr_NoMemory();
+    if (!nothing) return NULL;
+    Py_DECREF(nothing);
+    Py_RETURN_NONE;
 }
 
 static PyObject *is_capturing(PyObject *module, PyObject *none) {

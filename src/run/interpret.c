@@ -175,18 +175,8 @@ static Status run_body(Run *r) {
 
 /* ---- the whole */
 
-static Status commit(Run *r, const Program *p, Tensor **out) {
-    const Region *body = &r->g->regions[BODY];
-    uint32_t at = p->noutputs;
-    for (uint32_t i = 0; i < p->noutputs; i++) out[i] = tensor_alias(r->values[body->results[i]]);
-    for (uint32_t i = 0; i < p->nparams; i++) {
-        const ParamTrace *t = &p->params[i];
-        if (t->new_value) param_take(t->param, tensor_alias(r->values[body->results[at++]]));
-        Tensor *grad = t->new_grad ? r->values[body->results[at++]] : NULL;
-        if (t->new_grad || t->drops_grad) TRY(param_set_grad(t->param, grad));
-        if (t->param->handle && capture_shows) capture_shows(t->param);
-    }
-    return OK;
+static Tensor *value_of(const void *run, Value v) {
+    return tensor_alias(((const Run *)run)->values[v]);
 }
 
 static void run_init(Run *r, const Program *p) {
@@ -206,7 +196,7 @@ Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out) 
     for (uint32_t i = 0; i < r.g->ninputs; i++) set(&r, r.g->inputs[i], tensor_alias(inputs[i]));
     Status status = run_body(&r);
     if (status == OK)
-        status = commit(&r, p, out);
+        status = run_commit(p, &(Outcome){.run = &r, .value_of = value_of}, out);
     else
         effects_undo(&r.effects);
     if (status == OK) status = effects_commit(&r.effects);

@@ -225,7 +225,8 @@ static Status bind(Replay *r, Tensor *const *inputs) {
 
 /* ---- the end of a run */
 
-static Tensor *result(const Replay *r, Value v) {
+static Tensor *value_of(const void *run, Value v) {
+    const Replay *r = run;
     const Plan *p = r->plan;
     const Spot *s = &p->spots[v];
     const Buffer *b = &p->buffers[s->buffer];
@@ -235,27 +236,10 @@ static Tensor *result(const Replay *r, Value v) {
     return tensor_over(t->storage, type, s->strides, t->data + s->offset);
 }
 
-static bool is_written_in_place(const Replay *r, uint32_t i) {
+static bool is_written_in_place(const void *run, uint32_t i) {
+    const Replay *r = run;
     BufferId b = r->plan->in_place[i];
     return b && r->bound[b] == r->plan->program->params[i].param->value;
-}
-
-static Status commit(Replay *r, Tensor **out) {
-    const Program *p = r->plan->program;
-    const Region *body = &p->graph->regions[BODY];
-    for (uint32_t i = 0; i < p->noutputs; i++) out[i] = result(r, body->results[i]);
-    uint32_t at = p->noutputs;
-    for (uint32_t i = 0; i < p->nparams; i++) {
-        const ParamTrace *t = &p->params[i];
-        if (t->new_value) {
-            Value v = body->results[at++];
-            if (!is_written_in_place(r, i)) param_take(t->param, result(r, v));
-        }
-        AUTO_TENSOR grad = t->new_grad ? result(r, body->results[at++]) : NULL;
-        if (t->new_grad || t->drops_grad) TRY(param_set_grad(t->param, grad));
-        if (t->param->handle && capture_shows) capture_shows(t->param);
-    }
-    return OK;
 }
 
 static void replay_done(Replay *r, Tensor *const *inputs) {
@@ -285,8 +269,9 @@ Status plan_replay(Plan *p, Tensor *const *inputs, Tensor **out) {
         status = run_steps(&r);
         if (p->is_long && long_run.begin) long_run.end(lock);
     }
+    Outcome outcome = {&r, value_of, is_written_in_place};
     if (status == OK)
-        status = commit(&r, out);
+        status = run_commit(p->program, &outcome, out);
     else
         effects_undo(&r.effects);
     if (status == OK) status = effects_commit(&r.effects);

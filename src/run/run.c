@@ -15,6 +15,21 @@ void run_note_failure(const Graph *g, uint32_t line) {
     failed_at = line ? &g->lines[line] : NULL;
 }
 
+Status run_commit(const Program *p, const Outcome *o, Tensor **out) {
+    const Value *results = p->graph->regions[BODY].results, *next = results + p->noutputs;
+    for (uint32_t i = 0; i < p->noutputs; i++) out[i] = o->value_of(o->run, results[i]);
+    for (uint32_t i = 0; i < p->nparams; i++) {
+        const ParamTrace *t = &p->params[i];
+        bool stays = t->new_value && o->is_in_place && o->is_in_place(o->run, i);
+        if (t->new_value && !stays) param_take(t->param, o->value_of(o->run, *next));
+        next += t->new_value != 0;
+        AUTO_TENSOR grad = t->new_grad ? o->value_of(o->run, *next++) : NULL;
+        if (t->new_grad || t->drops_grad) TRY(param_set_grad(t->param, grad));
+        if (t->param->handle && capture_shows) capture_shows(t->param);
+    }
+    return OK;
+}
+
 static void free_plan(void *plan) { plan_free(plan); }
 
 static bool is_up_to_date(const Plan *p) {

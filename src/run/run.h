@@ -31,6 +31,16 @@ int program_inputs(const Program *p);
 /* The plan, borrowed; NULL: the graph has none. */
 const Plan *program_plan(Program *p);
 
+/* What a run that has succeeded leaves behind. */
+typedef struct Outcome {
+    const void *run;
+    Tensor *(*value_of)(const void *run, Value v); /* new reference */
+    /* The new value of parameter i stands where the old one was. NULL: of none. */
+    bool (*is_in_place)(const void *run, uint32_t i);
+} Outcome;
+/* The outputs, and new values and gradients of parameters. */
+Status run_commit(const Program *p, const Outcome *o, Tensor **out);
+
 /* interpret.c, replay.c: inputs[i] is the tensor of input i of the graph. */
 Status program_interpret(const Program *p, Tensor *const *inputs, Tensor **out);
 Status program_interpret_recorded(const Program *p, Tensor *const *inputs, Tensor **out);
