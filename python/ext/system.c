@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "kernels/loops.h"
 #include "plan/plan.h"
+#include "run/device.h"
 #include "tensor/pool.h"
 #include "tensor/random.h"
 
@@ -93,6 +94,13 @@ static PyObject *share_memory(PyObject *module, PyObject *on) {
     int truth = PyObject_IsTrue(on);
     if (truth < 0) return NULL;
     plan_share_memory(truth);
+    Py_RETURN_NONE;
+}
+static PyObject *use_test_device(PyObject *module, PyObject *on) {
+    (void)module;
+    int truth = PyObject_IsTrue(on);
+    if (truth < 0) return NULL;
+    device_test(truth);
     Py_RETURN_NONE;
 }
 static PyObject *run_branches(PyObject *module, PyObject *value) {
@@ -206,6 +214,8 @@ PyMethodDef system_functions[] = {
     {"set_memory_limit", set_memory_limit, METH_O, NULL},
     {"threads", threads, METH_NOARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
+    {"use_test_device", use_test_device, METH_O,
+     "Whether compiled functions run on the test device, whose memory only kernels reach."},
     {"run_branches", run_branches, METH_O,
      "How many independent parts of a graph run at once; 0, 1: none."},
     {"share_memory", share_memory, METH_O,

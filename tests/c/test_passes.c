@@ -95,9 +95,14 @@ DIP_PRINTF(1, 2) static void put(const char *fmt, ...) {
 }
 
 static void check_large(const char *part) {
-    char *text = after(buffer, &by_table, NULL);
-    CHECK(strstr(text, part));
-    free(text);
+    PassOptions all = by_table;
+    all.levels = (PassLevels){.close = true, .memory = true};
+    const PassOptions *options[] = {&by_table, &all};
+    for (int i = 0; i < 2; i++) {
+        char *text = after(buffer, options[i], NULL);
+        CHECK(strstr(text, part));
+        free(text);
+    }
 }
 
 static void test_long_chain(void) {
@@ -132,14 +137,33 @@ static void test_many_branches(void) {
     check_large("yield");
 }
 
+/* Many values that are read at once, many nodes that are ready at once, many recomputed ones. */
+static void test_wide(void) {
+    used = 0;
+    put("graph(%%1: float32[3]) {\n");
+    for (int i = 1; i < MANY; i++) put("  %%%d = exp(%%1) : float32[3] again 1\n", i + 1);
+    for (int i = 1; i < MANY; i++) put("  %%%d = sin(%%%d) : float32[3] kept 1\n", MANY + i, i + 1);
+    for (int i = 1; i < MANY; i++)
+        put("  %%%d = mul(%%%d, %%%d) : float32[3]\n", 2 * MANY + i, MANY + i, i + 1);
+    put("  %%%d = concat(%%%d", 3 * MANY, 2 * MANY + 1);
+    for (int i = 2; i < MANY; i++) put(", %%%d", 2 * MANY + i);
+    put(", axis=0) : float32[%d]\n  return %%%d\n}\n", 3 * (MANY - 1), 3 * MANY);
+    PassOptions o = by_table;
+    o.only = "recompute,order,schedule";
+    char *text = after(buffer, &o, NULL);
+    CHECK(strstr(text, "concat"));
+    free(text);
+}
+
 int main(void) {
-    buffer = malloc(200 * MANY);
+    buffer = malloc(300 * MANY);
     RUN(test_all);
     RUN(test_some);
     RUN(test_unknown_names);
     RUN(test_long_chain);
     RUN(test_deep_nesting);
     RUN(test_many_branches);
+    RUN(test_wide);
     free(buffer);
     return test_done("passes");
 }
