@@ -30,6 +30,7 @@ from .common.grad import (
     vjp,
 )
 from .common.initializer import initializer
+from .common.mutables import mutable
 from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
 from .compile import jit, jit_disabled

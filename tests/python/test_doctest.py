@@ -9,7 +9,7 @@ import pytest
 import diptych as ms
 from diptych import models, nn, numpy, train
 
-MODULES = ["diptych.common.initializer"]
+MODULES = ["diptych.common.initializer", "diptych.common.mutables"]
 MODULES += [f"diptych.ops.{name}" for name in ("detect", "loss", "neural", "vmap")]
 MODULES += [
     m.name

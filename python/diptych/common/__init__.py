@@ -13,6 +13,7 @@ _PUBLIC = {
     "ParameterTuple": ".parameter",
     "Tensor": ".tensor",
     "jit": "..compile",
+    "mutable": ".mutables",
     "set_seed": "..runtime",
     "get_seed": "..runtime",
 }

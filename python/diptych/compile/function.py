@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from ..common.mutables import plain_type
 from . import expected, mode
 from .signature import Signature, describe, same_objects
 
@@ -30,8 +31,8 @@ _STORM_SECONDS = 60.0
 class _Table:
     """Entries by key, least recently used first; several of one key differ in their guards.
 
-    A float argument that comes with a second value (a learning rate) is an input from then on,
-    unless the function needs its value while it is compiled.
+    A mutable number is an input; a float argument that comes with a second value (a learning rate)
+    is one from then on, unless the function needs its value while it is compiled.
     """
 
     def __init__(self) -> None:
@@ -42,20 +43,21 @@ class _Table:
         self._is_fixed = False
 
     def learn(self, leaves: Sequence[Any]) -> bool:
-        """Looks at the floats of a new call; whether one of them is an input only now."""
+        """Looks at the numbers of a new call; whether one of them is an input only now."""
         if self._is_fixed:
             return False
         changed = frozenset(
             i
             for i, leaf in enumerate(leaves)
-            if type(leaf) is float and self._floats.setdefault(i, leaf) != leaf
+            if plain_type(leaf)
+            or (type(leaf) is float and self._floats.setdefault(i, leaf) != leaf)
         )
         is_new = not changed <= self.numbers
         self.numbers |= changed
         return is_new
 
     def fix_numbers(self) -> None:
-        """Floats count by value from now on."""
+        """Numbers count by value from now on."""
         self.numbers, self._is_fixed = frozenset(), True
 
     def find(self, key: Any) -> Entry | None:

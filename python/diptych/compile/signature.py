@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
+from ..common.mutables import plain, plain_type
 
 __all__ = ["Signature", "describe", "same_objects"]
 
@@ -50,7 +51,7 @@ class Signature:
     a token an argument, whether calls are recorded, whether that may be recorded itself.
 
     ``records``: whether calls are recorded, so that gradients matter. ``numbers``: leaves that are
-    inputs if they are floats, whatever their value.
+    inputs if they are floats or mutable numbers, whatever their value.
     """
 
     __slots__ = ("_seen", "key", "leaves", "numbers", "records")
@@ -85,9 +86,11 @@ class Signature:
         if kind is dict:
             return dict, tuple([(_key_token(k), self._token(v)) for k, v in value.items()])
         self.leaves.append(value)
-        if kind is float and len(self.leaves) - 1 in self.numbers:
-            return (float,)
-        return _static_token(value)
+        if len(self.leaves) - 1 in self.numbers:
+            number = float if kind is float else plain_type(value)
+            if number is not None:
+                return (number,)
+        return _static_token(plain(value))
 
 
 def _key_token(key: Any) -> Any:
@@ -135,8 +138,8 @@ def describe(token: Any) -> str:
     if len(token) == 3 and isinstance(token[1], tuple) and hasattr(token[0], "is_floating_point"):
         grad = " with gradient" if token[2] else ""
         return f"{token[0].name}{list(token[1])}{grad}"
-    if token == (float,):
-        return "float"
+    if len(token) == 1:
+        return token[0].__name__
     if token and token[0] is float:
         return f"float {float.fromhex(token[1])!r}"
     if len(token) == 2 and token[0] in _PLAIN:

@@ -33,7 +33,7 @@ _NATIVE = tuple(
     _PACKAGE + name
     for name in ("ops" + os.sep, "common" + os.sep, "context.py", "runtime.py", "io.py")
 )
-_STAGED = _PACKAGE + os.path.join("common", "grad.py")
+_STAGED = tuple(_PACKAGE + os.path.join("common", name) for name in ("grad.py", "mutables.py"))
 
 # Methods of list, dict, set ... that change nothing.
 _PURE = frozenset(
@@ -108,7 +108,7 @@ def _function(
 ) -> Any:
     filename = fn.__code__.co_filename
     flags = fn.__code__.co_flags
-    is_native = filename.startswith(_NATIVE) and filename != _STAGED
+    is_native = filename.startswith(_NATIVE) and filename not in _STAGED
     if is_library(filename) and not filename.startswith(_PACKAGE):
         is_native = not any(map(is_late, (*args, *kwargs.values())))
     if flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):

@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
+from ..common.mutables import plain, plain_type
 
 __all__ = [
     "ABSENT",
@@ -339,10 +340,14 @@ class Staged:
 
 
 def as_tensor(value: Any) -> Tensor:
-    """A hidden input: numbers go in as 0-d tensors of int64 or float64."""
+    """A hidden input: numbers go in as 0-d tensors of bool, int64 or float64."""
     if isinstance(value, Tensor):
         return value
-    return Tensor(value, _core.float64 if isinstance(value, float) else _core.int64)
+    kind = plain_type(value) or type(value)
+    return Tensor(plain(value), _NUMBERS[kind])
+
+
+_NUMBERS = {bool: _core.bool_, int: _core.int64, float: _core.float64}
 
 
 def flatten(args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:

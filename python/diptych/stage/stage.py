@@ -11,6 +11,7 @@ from typing import Any
 from .. import _core
 from .._core import Parameter, Tensor
 from ..common.grad import alias
+from ..common.mutables import plain, plain_type
 from ..context import get_context
 from .builder import Builder
 from .errors import DeadPath, GraphError, GraphTypeError
@@ -47,8 +48,8 @@ def stage(
         records: whether gradients are recorded while staging; None: if they are now.
         seal: called with the graph, its symbolic inputs and its outputs before the graph is
             closed; gives further outputs (the saved values of a gradient).
-        numbers: leaves (as ``flatten`` counts) that are floats and inputs of the graph, known when
-            it runs.
+        numbers: leaves (as ``flatten`` counts) that are inputs of the graph, known when it runs, if
+            they are floats or mutable numbers.
 
     Raises:
         GraphError: the function cannot become one graph; the text shows where and why.
@@ -163,9 +164,11 @@ class _Staging:
     def _leaf(self, value: Any) -> Any:
         index = self._leaf_count
         self._leaf_count += 1
-        if index in self._numbers:
+        kind = plain_type(value) or type(value)
+        value = plain(value)
+        if index in self._numbers and kind in (int, float, bool):
             self._inputs.append(index)
-            return Scalar(self._builder.input(self._builder.constant(value, float)), float)
+            return Scalar(self._builder.input(self._builder.constant(value, kind)), kind)
         if isinstance(value, Parameter) or not isinstance(value, Tensor):
             self._interp.observer.add_known(value)
             return value
