@@ -188,7 +188,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "histogram2d": (lambda m, v, w: [*m.histogram2d(v, w, [3, [-1, 0, 2]])], (V, W)),
     "histogramdd": (lambda m, a: m.histogramdd(a, 2)[0], (A,)),
     # sequences
-    "diff": (lambda m, a: [m.diff(a, 2), m.diff(a, axis=0, prepend=1.0), m.ediff1d(a)], (A,)),
+    "diff": (lambda m, a: [m.diff(a, 2), m.diff(a, axis=0, prepend=1.0), m.ediff1d(a), m.diff(a, 0)], (A,)),
     "ediff1d ends": (lambda m, v: m.ediff1d(v, to_end=[1, 2], to_begin=3), (V,)),
     "gradient": (lambda m, c: m.gradient(c, 2.0, axis=(1, 2)), (CUBE,)),
     "trapz": (lambda m, a: [trapz(m)(a, dx=2), trapz(m)(a, [1, 3, 4], axis=0)], (A,)),

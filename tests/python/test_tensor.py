@@ -380,6 +380,13 @@ def test_methods():
     assert t.abs().tolist() == [[1, 2], [3, 4]]
     assert t.expand_dims(0).shape == t.unsqueeze(0).shape == (1, 2, 2)
     assert t.flatten(0).shape == (4,) and t.swapaxes(0, 1).shape == (2, 2)
+    assert t.flatten().tolist() == [1, -2, 3, 4] and t.flatten("F").tolist() == [1, 3, -2, 4]
+    assert ms.ops.ones((2, 3, 4)).flatten(1).shape == (2, 12)
+    with pytest.raises(ValueError, match="order is 'A'"):
+        t.flatten("A")
+    assert t.resize(3).tolist() == [1, -2, 3] and t.resize((2, 3))[1].tolist() == [4, 0, 0]
+    assert Tensor([0, 1]).choose([[1, 2], 7]).tolist() == [1, 7]
+    assert Tensor([1.0, 2.0]).searchsorted(2.0, side="right").item() == 2
     assert t.detach().tolist() == t.tolist()
     assert t.clamp(0, 3).tolist() == [[1, 0], [3, 3]]
     assert t.int().dtype is ms.int32 and t.half().dtype is ms.float16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import _core
@@ -136,6 +137,43 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def ravel(self: Tensor) -> Tensor:
     """The elements in one axis."""
     return op_table["reshape"](self, (-1,))
+
+
+def flatten(
+    self: Tensor, order: Any = "C", start_dim: int | None = None, end_dim: int = -1
+) -> Tensor:
+    """The axes start_dim to end_dim joined into one; without arguments all. order "F": all axes,
+    the first one running fastest. ``x.flatten(1)`` means start_dim=1."""
+    if isinstance(order, int):
+        start_dim, order = order, "C"
+    if order not in ("C", "F"):
+        raise ValueError(f"flatten: order is {order!r}; it must be 'C' or 'F'")
+    if order == "F":
+        return op_table["reshape"](op_table["transpose"](self), (-1,))
+    return op_table["flatten"](self, 0 if start_dim is None else start_dim, end_dim)
+
+
+def resize(self: Tensor, *new_shape: Any) -> Tensor:
+    """The elements in memory order in other sizes: cut off, or filled up with 0."""
+    sizes = _sizes(new_shape)
+    sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    count = math.prod(sizes)
+    flat = op_table["reshape"](self, (-1,))[:count]
+    return op_table["pad"](flat, (0, count - flat.size)).reshape(sizes)
+
+
+def choose(self: Tensor, choices: Any, mode: str = "clip") -> Tensor:
+    """numpy.choose: at each place the element of the choice that the tensor names."""
+    from .. import numpy
+
+    return numpy.choose(self, choices, mode)
+
+
+def searchsorted(self: Tensor, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """numpy.searchsorted: where each v would be put into the tensor, a sorted vector."""
+    from .. import numpy
+
+    return numpy.searchsorted(self, v, side, sorter)
 
 
 def is_contiguous(self: Tensor) -> bool:
@@ -286,6 +324,10 @@ _HERE = {
     "is_contiguous": is_contiguous,
     "stride": stride,
     "t": t,
+    "flatten": flatten,
+    "resize": resize,
+    "choose": choose,
+    "searchsorted": searchsorted,
     "all": all_,
     "any": any_,
     "sum_to_size": sum_to_size,
@@ -327,7 +369,7 @@ abs acos acosh add addcdiv addcmul all amax amin any argmax argmin argsort asin 
 atanh bernoulli bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or
 bitwise_right_shift bitwise_xor bmm ceil chunk clamp clip contiguous cos cosh count_nonzero
 cross cummax cummin cumprod cumsum diag diagonal digamma div dot equal erf erfc erfinv exp
-expand_dims expm1 flatten flip floor floor_div fmod gather_elements gather_nd greater
+expand_dims expm1 flip floor floor_div fmod gather_elements gather_nd greater
 greater_equal hypot index_add index_fill index_select inner isfinite isinf isnan less less_equal
 lerp lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor logsumexp
 masked_fill masked_select matmul max maximum mean median min minimum mm moveaxis mul multinomial

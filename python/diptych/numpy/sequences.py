@@ -50,6 +50,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     a = as_tensor(a)
     axis = axis_of(axis, a.ndim)
+    if n == 0:
+        return a
     return ops.diff(a, n, axis, _joined_on(prepend, a, axis), _joined_on(append, a, axis))
 
 
