@@ -608,6 +608,22 @@ def frozen(x):
     return a.v
 
 
+class Hidden:
+    def __init__(self):
+        self.__scale = 2
+
+    def __twice(self, x):
+        return x * self.__scale
+
+    def run(self, x):
+        self.__scale += 1
+        return self.__twice(x), self.__scale
+
+
+def private(x):
+    return Hidden().run(x)
+
+
 def scanlike(x):
     def step(c, i):
         return c * 0.5 + i, c
@@ -672,6 +688,7 @@ CASES = [
     getat,
     slots,
     frozen,
+    private,
     scanlike,
 ]
 

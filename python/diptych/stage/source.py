@@ -36,6 +36,23 @@ class Source:
     global_names: frozenset[str]
 
 
+_NAMES = {ast.Attribute: "attr", ast.Name: "id", ast.arg: "arg", ast.keyword: "arg"}
+
+
+def _mangle_private_names(tree: ast.Module) -> None:
+    """``__name`` inside ``class C`` means ``_C__name``."""
+    todo: list[tuple[ast.AST, str]] = [(tree, "")]
+    while todo:
+        node, owner = todo.pop()
+        if isinstance(node, ast.ClassDef):
+            owner = node.name.lstrip("_")
+        field = _NAMES.get(type(node), "")
+        name = getattr(node, field, None)
+        if owner and name and name.startswith("__") and not name.endswith("__"):
+            setattr(node, field, f"_{owner}{name}")
+        todo.extend((child, owner) for child in ast.iter_child_nodes(node))
+
+
 class _File:
     """The functions of one file by first line."""
 
@@ -43,7 +60,9 @@ class _File:
         self.filename = filename
         self.lines = lines
         self.by_line: dict[int, list[FunctionNode]] = {}
-        for node in ast.walk(ast.parse("".join(lines), filename)):
+        tree = ast.parse("".join(lines), filename)
+        _mangle_private_names(tree)
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 self.by_line.setdefault(_first_line(node), []).append(node)
 
