@@ -1,5 +1,6 @@
 """Optimisers, in MindSpore's names and with its defaults."""
 
+from .adafactor import AdaFactor
 from .adam import Adam, AdaMax, AdamW, AdamWeightDecay, NAdam
 from .adaptive import FTRL, Adadelta, Adagrad, RMSProp
 from .layerwise import LARS, Lamb
@@ -11,6 +12,7 @@ __all__ = [
     "FTRL",
     "LARS",
     "SGD",
+    "AdaFactor",
     "AdaMax",
     "Adadelta",
     "Adagrad",
