@@ -229,6 +229,44 @@ def test_distances_of_surfaces(metric, shape):
 # ---- names, places, refusals
 
 
+def covered(image, place, margin, value):
+    made = image.copy()
+    made[tuple(slice(max(p - margin, 0), p + margin) for p in place)] = value
+    return made
+
+
+def test_occlusion_sensitivity():
+    class Scores(ms.nn.Cell):
+        def construct(self, x):
+            total = (x * x * weight).sum((1, 2))
+            return ms.ops.stack((total, -total), 1)
+
+    weight = ms.Tensor(RNG.random((3, 4)), ms.float32)
+    w, image = weight.asnumpy().astype(np.float64), RNG.random((3, 4))
+    full = (image**2 * w).sum()
+    want = np.array(
+        [
+            [full - (covered(image, (i, j), 1, 0.5) ** 2 * w).sum() for j in range(4)]
+            for i in range(3)
+        ]
+    )
+    metric = train.OcclusionSensitivity(0.5, 1, n_batch=5)
+    got = metric(Scores(), image[None].astype(np.float32), 0)
+    assert got == pytest.approx(want, abs=1e-5)
+    part = train.OcclusionSensitivity(0.5, 1, b_box=[1, 2, 2, -1])
+    part = part(Scores(), ms.Tensor(image[None], ms.float32), ms.Tensor(1))
+    assert part == pytest.approx(-want[1:3, 2:], abs=1e-5)
+    with pytest.raises(ValueError, match="first <= last"):
+        train.OcclusionSensitivity(b_box=[0, 3, 0, 1])(Scores(), image[None], 0)
+    with pytest.raises(ValueError, match="must be one image"):
+        metric.update(Scores(), image, 0)
+    with pytest.raises(ValueError, match="the label is 2"):
+        metric.update(Scores(), image[None].astype(np.float32), 2)
+    for options in ({"pad_val": False}, {"margin": True}, {"n_batch": 1.5}):
+        with pytest.raises(TypeError, match=next(iter(options))):
+            train.OcclusionSensitivity(**options)
+
+
 def test_metrics_by_name():
     assert type(train.get_metric_fn("acc")) is train.Accuracy
     assert {"loss", "mae", "mse", "precision", "recall", "F1", "topk", "roc"} <= set(train.names())

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import bleu, classification, confusion, curve, error, surface
+from . import bleu, classification, confusion, curve, error, occlusion, surface
 from .bleu import *  # noqa: F403
 from .classification import *  # noqa: F403
 from .confusion import *  # noqa: F403
 from .curve import *  # noqa: F403
 from .error import *  # noqa: F403
 from .metric import EvaluationBase, Metric, rearrange_inputs
+from .occlusion import *  # noqa: F403
 from .surface import *  # noqa: F403
 
 __all__ = ["EvaluationBase", "Metric", "get_metric_fn", "get_metrics", "names", "rearrange_inputs"]
-for _part in (bleu, classification, confusion, curve, error, surface):
+for _part in (bleu, classification, confusion, curve, error, occlusion, surface):
     __all__ += _part.__all__
 
 _FACTORY: dict[str, Callable[..., Any]] = {
@@ -35,6 +36,7 @@ _FACTORY: dict[str, Callable[..., Any]] = {
         "mae": "MAE",
         "mean_surface_distance": "MeanSurfaceDistance",
         "mse": "MSE",
+        "occlusion_sensitivity": "OcclusionSensitivity",
         "perplexity": "Perplexity",
         "precision": "Precision",
         "recall": "Recall",
