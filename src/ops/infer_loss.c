@@ -67,7 +67,10 @@ static Status check_loss(const OpCall *c, int first) {
                     type_text(x, text, sizeof text));
     TRY(check_target(c, x, y));
     int64_t classes = loss_shape(x, y).classes;
-    if (w && (w->dtype != x->dtype || w->rank != 1 || w->dims[0] != classes))
+    if (w && w->dtype != x->dtype)
+        return FAIL(TYPE, "%s: weight is %s, input %s; they must have one dtype", c->op->name,
+                    dtype_name(w->dtype), dtype_name(x->dtype));
+    if (w && (w->rank != 1 || w->dims[0] != classes))
         return FAIL(VALUE, "%s: weight is %s; it must be %s[%lld], one number a class", c->op->name,
                     type_text(w, text, sizeof text), dtype_name(x->dtype), (long long)classes);
     if (!(at->label_smoothing >= 0 && at->label_smoothing <= 1))

@@ -68,3 +68,11 @@ def test_ignored_positions_hide_infinities() -> None:
     y = ms.Tensor(np.array([0, -100], np.int32))
     g = ms.grad(lambda w: ops.cross_entropy(x, y, w, reduction="sum"))(w).asnumpy()
     np.testing.assert_allclose(g, [np.log(1 + np.exp(-0.25)), 0, 0], rtol=1e-6)
+
+
+def test_class_weights_that_do_not_fit() -> None:
+    x, y = ms.Tensor(np.zeros((2, 3), np.float32)), ms.Tensor([0, 1])
+    with pytest.raises(TypeError, match="weight is float64, input float32"):
+        ops.cross_entropy(x, y, ms.Tensor(np.ones(3)))
+    with pytest.raises(ValueError, match="one number a class"):
+        ops.cross_entropy(x, y, ms.Tensor(np.ones(2, np.float32)))
