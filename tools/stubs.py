@@ -104,7 +104,7 @@ def python_parameters(target: Any) -> list[str]:
     """The arguments of a Python function as they stand in its source."""
     text = str(inspect.signature(target)).split(" ->")[0]
     parts = [p for p in re.split(r",\s*(?![^\[]*\])", text[1:-1]) if p]
-    return [re.sub(r"'([^']+)'", r"\1", p) for p in parts]
+    return [re.sub(r": '([^']+)'", r": \1", p) for p in parts]
 
 
 def method(name: str, target: Any) -> str:
@@ -195,6 +195,7 @@ class Tensor:
         dtype: _DTypeLike | None = ...,
         shape: int | Sequence[int] | None = ...,
         init: Any = ...,
+        const_arg: bool = ...,
     ) -> None: ...
     shape: tuple[int, ...]
     @property
@@ -206,12 +207,14 @@ class Tensor:
     strides: tuple[int, ...]
     T: Tensor
     requires_grad: bool
+    const_arg: bool
     def item(self, *index: int) -> int | float | bool: ...
     def tolist(self) -> Any: ...
     def backward(
         self, gradient: Tensor | None = ..., retain_graph: bool = ..., create_graph: bool = ...
     ) -> None: ...
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any: ...'''
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any: ...
+    def set_const_arg(self, const_arg: bool = ...) -> Tensor: ...'''
 
 PARAMETER = '''
 class Parameter(Tensor):

@@ -21,6 +21,7 @@ typedef struct TensorObject {
     PyObject *weakrefs;
     bool is_param;
     bool is_part; /* came from indexing or reshaping: an in-place write warns once */
+    bool is_const; /* as an argument of a compiled function it is a constant, not an input */
 } TensorObject;
 
 typedef struct ParameterObject {

@@ -16,7 +16,7 @@ PyObject *tensor_wrap(Tensor *take) {
     if (!o) return tensor_unref(take), NULL;
     o->t = take;
     o->weakrefs = NULL;
-    o->is_param = o->is_part = false;
+    o->is_param = o->is_part = o->is_const = false;
     return (PyObject *)o;
 }
 
@@ -61,12 +61,25 @@ bool tensor_warn_part(TensorObject *self) {
     return done != NULL;
 }
 
-/* Tensor(input_data, dtype, shape, init): data is copied; shape with init is filled. */
+static bool set_const(PyObject *self, const char *name, PyObject *value) {
+    if (!PyBool_Check(value)) {
+        PyErr_Format(PyExc_TypeError,
+                     "For '%s', the type of 'const_arg' should be 'bool', but got type '%s'.", name,
+                     Py_TYPE(value)->tp_name);
+        return false;
+    }
+    TENSOR(self)->is_const = value == Py_True;
+    return true;
+}
+
+/* Tensor(input_data, dtype, shape, init, const_arg): data is copied; shape with init is filled. */
 static int tensor_init(PyObject *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"input_data", "dtype", "shape", "init", NULL};
+    static char *names[] = {"input_data", "dtype", "shape", "init", "const_arg", NULL};
     PyObject *data = Py_None, *dtype = Py_None, *shape = Py_None, *init = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOO:Tensor", names, &data, &dtype, &shape,
-                                     &init))
+    PyObject *is_const = Py_False;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOO:Tensor", names, &data, &dtype, &shape,
+                                     &init, &is_const) ||
+        !set_const(self, "Tensor", is_const))
         return -1;
     DType d = DT_NONE;
     if (dtype != Py_None && !dtype_from_object(dtype, &d)) return -1;
@@ -200,6 +213,15 @@ static PyObject *get_recorded(PyObject *self, void *c) {
     return PyBool_FromLong(TENSOR(self)->t->link != NULL);
 }
 
+static PyObject *get_const(PyObject *self, void *c) {
+    (void)c;
+    return PyBool_FromLong(TENSOR(self)->is_const);
+}
+static PyObject *tensor_set_const(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    if (n > 1) return PyErr_SetString(PyExc_TypeError, "set_const_arg takes one argument"), NULL;
+    return set_const(self, "set_const_arg", n ? args[0] : Py_True) ? Py_NewRef(self) : NULL;
+}
+
 static PyGetSetDef tensor_getset[] = {
     {"shape", get_shape, NULL, "Sizes, a tuple of ints.", NULL},
     {"dtype", get_dtype, NULL, "Element type.", NULL},
@@ -210,6 +232,7 @@ static PyGetSetDef tensor_getset[] = {
     {"strides", get_strides, NULL, "Bytes between neighbours along each axis.", NULL},
     {"T", get_reversed, NULL, "Axes reversed.", NULL},
     {"requires_grad", get_recorded, NULL, "Whether gradients flow through this value.", NULL},
+    {"const_arg", get_const, NULL, "Whether compiled functions take it as a constant.", NULL},
     {0},
 };
 
@@ -287,6 +310,10 @@ static PyMethodDef tensor_methods[] = {
      "register_hook(hook)\n--\n\n"
      "hook(grad) sees the gradient of this value and may return another. Returns a handle with\n"
      "remove()."},
+    {"set_const_arg", CFUNC(tensor_set_const), METH_FASTCALL,
+     "set_const_arg(const_arg=True)\n--\n\n"
+     "Whether compiled functions take this tensor as a constant: they are compiled once for each\n"
+     "value, and may look at it. Returns the tensor."},
     {"__dlpack__", CFUNC(tensor_dlpack), WITH_KEYWORDS,
      "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, NULL},
@@ -313,10 +340,11 @@ static PyType_Slot tensor_slots[] = {
     {Py_sq_contains, tensor_contains},
     {Py_bf_getbuffer, tensor_getbuffer},
     {Py_bf_releasebuffer, tensor_releasebuffer},
-    {Py_tp_doc, "Tensor(input_data=None, dtype=None, shape=None, init=None)\n--\n\n"
+    {Py_tp_doc, "Tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False)\n--\n\n"
                 "An array of numbers of one dtype.\n\n"
                 "input_data: number, nested lists, array or tensor; it is copied.\n"
-                "shape, init: instead of data, a shape filled by an initializer (zeros)."},
+                "shape, init: instead of data, a shape filled by an initializer (zeros).\n"
+                "const_arg: compiled functions take it as a constant (see set_const_arg)."},
     {0},
 };
 static PyType_Slot all_slots[COUNT_OF(tensor_slots) + NUMBER_SLOTS];

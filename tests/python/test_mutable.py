@@ -1,4 +1,4 @@
-"""mutable: numbers that compiled functions take as inputs."""
+"""Numbers that compiled functions take as inputs (mutable), tensors that they take as constants."""
 
 from __future__ import annotations
 
@@ -88,3 +88,47 @@ def test_refused() -> None:
         mutable(ONE, True)
     with pytest.warns(UserWarning, match="one graph for each length"):
         assert mutable((1, 2), True) == (1, 2)
+
+
+def test_constant_tensors_may_be_looked_at() -> None:
+    @ms.jit
+    def f(x: Tensor, n: Tensor) -> Any:
+        if n.item() > 2:
+            x = x * 2
+        return x + n, ms.ops.ones((n.tolist(), 1)).shape
+
+    for _ in range(2):
+        for n, want in ((2, 3.0), (3, 5.0)):
+            got, shape = f(ONE, Tensor(n, const_arg=True))
+            assert got.tolist() == [want] and shape == (n, 1)
+    assert f.cache_info()["compiles"] == 2
+    assert "constant int64[]" in f.explain()
+    with pytest.raises((TypeError, RuntimeError)):
+        f(ONE, Tensor(2))
+
+
+def test_constant_tensors_that_change() -> None:
+    @ms.jit
+    def f(x: Tensor) -> Tensor:
+        x += 1
+        return x
+
+    x = Tensor([1.0]).set_const_arg()
+    assert f(x).tolist() == [2.0] and x.tolist() == [2.0]
+    assert f(x).tolist() == [3.0] and x.tolist() == [3.0]
+    assert x.const_arg and not x.set_const_arg(False).const_arg
+
+
+def test_constant_tensors_keep_gradients() -> None:
+    f = ms.jit(lambda x: (x * x).sum())
+    x = Tensor([3.0], const_arg=True)
+    assert f(x).item() == 9.0
+    assert ms.grad(f)(x).tolist() == [6.0]
+
+
+def test_constants_are_small() -> None:
+    with pytest.raises(TypeError, match="const_arg=True; constants"):
+        ms.jit(lambda x: x)(Tensor([0.0] * 2000, const_arg=True))
+    for make in (lambda: Tensor([0], const_arg=1), lambda: Tensor([0]).set_const_arg(1)):
+        with pytest.raises(TypeError, match="should be 'bool', but got type 'int'"):
+            make()

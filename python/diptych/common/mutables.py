@@ -1,4 +1,5 @@
-"""``mutable``: numbers that are inputs of a compiled function instead of constants."""
+"""Which arguments of a compiled function are inputs and which constants: ``mutable`` numbers, and
+tensors with ``const_arg``."""
 
 from __future__ import annotations
 
@@ -9,6 +10,13 @@ from .. import _core
 from .._core import Tensor
 
 __all__ = ["mutable"]
+
+
+def is_constant(value: Any, records: bool) -> bool:
+    """Whether a compiled function takes an argument as a constant: a Tensor with const_arg that
+    needs no gradient."""
+    is_asked = isinstance(value, Tensor) and value.const_arg and not _core.is_symbolic(value)
+    return is_asked and not (records and value.requires_grad)
 
 
 class MutableInt(int):

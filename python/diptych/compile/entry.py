@@ -72,6 +72,8 @@ class Entry:
             return None
         if any(not isinstance(leaves[i], Tensor) for i in self.staged.inputs):
             return None
+        if any(a.const_arg for a in args if isinstance(a, Tensor)):
+            return None
         if any(hasattr(a, "__array_interface__") for a in args if not isinstance(a, Tensor)):
             return None
         staged = self.staged

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
-from ..common.mutables import plain, plain_type
+from ..common.mutables import is_constant, plain, plain_type
 
 __all__ = ["Signature", "describe", "same_objects"]
 
@@ -74,6 +74,9 @@ class Signature:
 
     def _token(self, value: Any) -> Any:
         kind = type(value)
+        if is_constant(value, self.records):
+            self.leaves.append(value)
+            return _constant_token(value)
         if kind is Tensor or (isinstance(value, Tensor) and not isinstance(value, Parameter)):
             first = self._seen.setdefault(id(value), len(self.leaves))
             is_again = first != len(self.leaves)
@@ -129,6 +132,15 @@ def _array_token(value: Any) -> Any:
     return type(value), value.dtype.str, value.shape, value.tobytes()
 
 
+def _constant_token(value: Tensor) -> Any:
+    if value.nbytes > _LARGEST_ARRAY:
+        raise TypeError(
+            f"jit: an argument is a Tensor of {value.nbytes} bytes with const_arg=True; constants "
+            f"of the graph may have {_LARGEST_ARRAY} bytes at most"
+        )
+    return "constant", value.dtype, value.shape, _core.tensor_bytes(value)
+
+
 def describe(token: Any) -> str:
     """A token of a key for people: ``float32[2, 3]``, ``int 7``."""
     if isinstance(token, Same):
@@ -140,6 +152,8 @@ def describe(token: Any) -> str:
         return f"{token[0].name}{list(token[1])}{grad}"
     if len(token) == 1:
         return token[0].__name__
+    if token and token[0] == "constant":
+        return f"constant {token[1].name}{list(token[2])}"
     if token and token[0] is float:
         return f"float {float.fromhex(token[1])!r}"
     if len(token) == 2 and token[0] in _PLAIN:

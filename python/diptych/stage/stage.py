@@ -10,8 +10,8 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
-from ..common.grad import alias
-from ..common.mutables import plain, plain_type
+from ..common.grad import alias, stop_gradient
+from ..common.mutables import is_constant, plain, plain_type
 from ..context import get_context
 from .builder import Builder
 from .errors import DeadPath, GraphError, GraphTypeError
@@ -106,6 +106,7 @@ class _Staging:
         seal: Seal | None,
         numbers: frozenset[int],
     ) -> None:
+        self._records = records
         self._builder = Builder(records)
         self._seal = seal
         self._numbers = numbers
@@ -172,6 +173,10 @@ class _Staging:
         if isinstance(value, Parameter) or not isinstance(value, Tensor):
             self._interp.observer.add_known(value)
             return value
+        if is_constant(value, self._records):
+            made = stop_gradient(value)
+            self._leaves[id(made)] = (made, index)
+            return made
         made = self._by_object.get(id(value))
         if made is None:
             made = self._by_object[id(value)] = self._builder.input(value)
