@@ -132,6 +132,8 @@ _bool: TypeAlias = bool
 _float: TypeAlias = float
 _dtype: TypeAlias = dtype
 
+class OutOfRangeError(IndexError, ValueError): ...
+
 class dtype:
     def __new__(cls, name: _DTypeLike) -> dtype: ...
     @property

@@ -15,6 +15,7 @@ from .common import tensor as _tensor
 _core.set_callbacks({**_tensor.CALLBACKS, **_describe.CALLBACKS})
 _methods.install()
 
+from ._core import OutOfRangeError
 from . import compile, context, io, nn, ops, runtime
 from .common import dtype
 from .common.dtype import *

@@ -53,6 +53,7 @@ extern CoreState core;
 
 /* ---- error.c */
 
+bool error_init(PyObject *module);
 PyObject *exception_class(Status status); /* borrowed */
 /* Raises the exception of `status`; a Python exception that is already set stays. Returns NULL. */
 PyObject *raise_status(Status status);

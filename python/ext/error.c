@@ -3,7 +3,22 @@
 
 #include "core.h"
 
+static PyObject *out_of_range; /* for DIP_E_INDEX */
+
+bool error_init(PyObject *module) {
+    PyObject *bases = PyTuple_Pack(2, PyExc_IndexError, PyExc_ValueError);
+    out_of_range = bases ? PyErr_NewExceptionWithDoc(
+                               "diptych.OutOfRangeError",
+                               "An index or an axis lies outside its range: an IndexError and a "
+                               "ValueError, as NumPy's AxisError.",
+                               bases, NULL)
+                         : NULL;
+    Py_XDECREF(bases);
+    return out_of_range && PyModule_AddObjectRef(module, "OutOfRangeError", out_of_range) == 0;
+}
+
 PyObject *exception_class(Status status) {
+    if (status == DIP_E_INDEX) return out_of_range;
     PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
     PyObject *found = PyDict_GetItemString(builtins, status_exception(status));
     return found ? found : PyExc_RuntimeError;

@@ -188,7 +188,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "histogram2d": (lambda m, v, w: [*m.histogram2d(v, w, [3, [-1, 0, 2]])], (V, W)),
     "histogramdd": (lambda m, a: m.histogramdd(a, 2)[0], (A,)),
     # sequences
-    "diff": (lambda m, a: [m.diff(a, 2), m.diff(a, axis=0, prepend=1.0), m.ediff1d(a), m.diff(a, 0)], (A,)),
+    "diff": (lambda m, a: [m.diff(a, 2), m.diff(a, axis=0, prepend=1.0), m.diff(a, 0)], (A,)),
+    "ediff1d": (lambda m, a: m.ediff1d(a), (A,)),
     "ediff1d ends": (lambda m, v: m.ediff1d(v, to_end=[1, 2], to_begin=3), (V,)),
     "gradient": (lambda m, c: m.gradient(c, 2.0, axis=(1, 2)), (CUBE,)),
     "trapz": (lambda m, a: [trapz(m)(a, dx=2), trapz(m)(a, [1, 3, 4], axis=0)], (A,)),
@@ -295,6 +296,12 @@ def test_dtypes() -> None:
     assert mnp.sum(mnp.ones(3, int), dtype=mnp.float64).dtype is ms.float64
     assert mnp.promote_types("int8", bool) is ms.int8
     assert mnp.result_type(mnp.ones(1), "int64") is ms.float32
+
+
+def test_steps_that_lead_away() -> None:
+    assert mnp.arange(10, 1).shape == (0,)
+    with pytest.raises(ValueError, match="lead away from 1"):
+        ms.ops.arange(10, 1)
 
 
 def test_handles() -> None:

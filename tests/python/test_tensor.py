@@ -396,6 +396,15 @@ def test_methods():
     assert t.tolist() == [[1, -2], [3, 4]]
 
 
+def test_what_is_out_of_range_is_an_index_error_and_a_value_error() -> None:
+    x = ms.ops.ones((2, 3))
+    for call in (lambda: x.squeeze(5), lambda: ms.ops.gather(x, ms.Tensor([9]), 0)):
+        with pytest.raises(ms.OutOfRangeError, match="legal") as caught:
+            call()
+        assert isinstance(caught.value, IndexError) and isinstance(caught.value, ValueError)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
 def test_numpy_asks_tensors_for_all_and_any() -> None:
     x = ms.Tensor([True, False])
     assert not np.all(x) and np.any(x)

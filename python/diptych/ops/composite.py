@@ -76,9 +76,13 @@ partial = functools.partial
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
-    """start, start + step, ... before end; ``arange(n)`` starts at 0. Whole numbers give int64."""
+    """start, start + step, ... before end; ``arange(n)`` starts at 0. Whole numbers give int64. A
+    step that leads away from end is refused (``diptych.numpy.arange`` then gives no elements)."""
     if end is None:
         start, end = 0, start
+    known = all(isinstance(v, int | float) for v in (start, end, step))
+    if known and (end - start) * step < 0:
+        raise ValueError(f"arange: steps of {step} lead away from {end}, starting at {start}")
     return _table["arange"](start, end, step, dtype)
 
 
