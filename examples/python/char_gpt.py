@@ -129,7 +129,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> list[float]:
     args = parse(argv)
     plt = shared.pyplot(args.figure)
-    text = kjv.load(args.text)
+    text = kjv.Text(kjv.read(args.text))
     ms.set_seed(args.seed)
     ds.config.set_seed(args.seed)
     net = models.GPT(len(text.characters), args.length, args.width, args.layers, args.heads, 0.0)

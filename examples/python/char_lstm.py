@@ -138,7 +138,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> list[float]:
     args = parse(argv)
     plt = shared.pyplot(args.figure)
-    text = kjv.load(args.text)
+    text = kjv.Text(kjv.read(args.text))
     ms.set_seed(args.seed)
     reader = Reader(args, len(text.characters))
     print(

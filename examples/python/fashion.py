@@ -27,7 +27,7 @@ def batches(
     folder: Path,
     usage: str,
     batch: int,
-    rows: Sequence[int] | int | None = None,
+    rows: Sequence[int] | np.ndarray | int | None = None,
     augment: Sequence[Any] = (),
 ) -> ds.Dataset:
     """Batches of images, float32 (batch, 1, 28, 28) in [0, 1], and labels, int32 (batch,).

@@ -3,7 +3,7 @@
 import argparse
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +13,25 @@ HELP = """no text: Debian has the King James Bible,
 and --text FILE takes any other text"""
 
 
-@dataclass
 class Text:
-    """A text as numbers of characters."""
+    """A text as numbers of its characters.
 
-    characters: str  # the characters there are, in the order of their numbers
-    train: np.ndarray  # int32, what to learn from
-    valid: np.ndarray  # int32, the last twentieth (Colossians to Revelation)
+    ``characters``: those there are, in the order of their numbers; ``train`` and ``valid``: int32,
+    what to learn from, and the last twentieth (of the Bible Colossians to Revelation).
+    """
+
+    def __init__(self, text: str) -> None:
+        self.characters = "".join(sorted(set(text)))
+        self._numbers = {c: i for i, c in enumerate(self.characters)}
+        numbers = self.encode(text)
+        split = len(numbers) - len(numbers) // 20
+        self.train, self.valid = numbers[:split], numbers[split:]
 
     def encode(self, text: str) -> np.ndarray:
         """The numbers of the characters, int32; those that the text lacks are left out."""
-        numbers = {c: i for i, c in enumerate(self.characters)}
-        return np.array([numbers[c] for c in text if c in numbers], np.int32)
+        return np.array([self._numbers[c] for c in text if c in self._numbers], np.int32)
 
-    def decode(self, numbers: np.ndarray) -> str:
+    def decode(self, numbers: Iterable[int]) -> str:
         return "".join(self.characters[i] for i in numbers)
 
 
@@ -42,14 +47,3 @@ def read(file: Path | None) -> str:
         raise SystemExit(HELP)
     call = ["bible", "-f", "gen1:1-rev22:21"]
     return subprocess.run(call, check=True, capture_output=True, text=True).stdout
-
-
-def load(file: Path | None) -> Text:
-    """The text in numbers; its last twentieth is held out."""
-    text = Text("", *[np.zeros(0, np.int32)] * 2)
-    found = read(file)
-    text.characters = "".join(sorted(set(found)))
-    numbers = text.encode(found)
-    split = len(numbers) - len(numbers) // 20
-    text.train, text.valid = numbers[:split], numbers[split:]
-    return text
