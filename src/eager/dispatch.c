@@ -112,7 +112,7 @@ static Status infer_types(Run *r) {
 
 static Status make_dense(Run *r) {
     for (int i = 0; i < r->nin; i++)
-        if (r->in[i] && !r->in[i]->dense) {
+        if (!kernel_takes(r->kernel, &r->inbufs[i])) {
             TRY(replace(&r->in[i], OP_contiguous, NULL));
             r->inbufs[i] = buf_of(r->in[i]);
         }
@@ -192,7 +192,7 @@ static Status get_ready(Run *r, int holders) {
     for (int i = 0; i < r->nin; i++) r->inbufs[i] = buf_of(r->in[i]);
     for (int i = 0; i < r->nout; i++) r->outbufs[i] = (Buf){.type = &r->outtypes[i], .dense = true};
     TRY(kernel_choose(a, &r->kernel));
-    if (!(r->kernel->flags & TAKES_STRIDES)) TRY(make_dense(r));
+    TRY(make_dense(r));
     CheckFn check = kernel_check(r->op->id);
     if (check) TRY(check(a));
     MeasureFn measure = kernel_measure(r->op->id);

@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "kernels/kernel.h"
 #include "kernels/loops.h"
+#include "kernels/transpose.h"
 #include "kernels/walk.h"
 
 enum { BLOCK = 512, GRAIN = 32768, TILE = 32 };
@@ -20,9 +21,7 @@ typedef struct Copy {
     int64_t dst_size, src_size; /* bytes an element */
     DType ct;
     Walk walk;
-    /* Tiles: `row` is the axis contiguous in dst, `col` the one contiguous in src. */
-    int row, col;
-    int64_t row_tiles, col_tiles;
+    Tiling tiling;
 } Copy;
 
 /* ---- rows */
@@ -101,67 +100,21 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- tiles */
 
-/* The axis along which src is contiguous while dst is so along the last one; -1: none. */
-static int tiled_axis(const Copy *c) {
-    const Walk *w = &c->walk;
-    int last = w->rank - 1;
-    if (c->dst.dtype != c->src.dtype || w->strides[DST][last] != 1) return -1;
-    if (w->strides[SRC][last] == 1 || w->strides[SRC][last] == 0 || w->dims[last] < 4) return -1;
-    for (int i = last - 1; i >= 0; i--)
-        if (w->strides[SRC][i] == 1 && w->dims[i] >= 4) return i;
-    return -1;
-}
-
-/* rows x cols elements: dst rows are contiguous, src columns are. Steps in elements. */
-static void copy_tile(int64_t size, int64_t rows, int64_t cols, char *dst, int64_t to,
-                      const char *src, int64_t from) {
-    switch (size) {
-#define COPY(T)                                                                                    \
-    for (int64_t i = 0; i < rows; i++)                                                             \
-        for (int64_t j = 0; j < cols; j++)                                                         \
-            ((T *)dst)[i * to + j] = ((const T *)src)[j * from + i];                               \
-    break
-    case 1: COPY(uint8_t);
-    case 2: COPY(uint16_t);
-    case 4: COPY(uint32_t);
-    default: COPY(uint64_t);
-#undef COPY
-    }
-}
-
-/* Tile t: the tile along the destination's row varies fastest, then along its column, then the
- * other axes. */
 static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     const Copy *c = ctx;
     const Walk *w = &c->walk;
+    int64_t to = w->strides[DST][c->tiling.down], from = w->strides[SRC][w->rank - 1];
+    TilePlace p;
     for (int64_t t = begin; t < end; t++) {
-        int64_t left = t, dst = 0, src = 0;
-        int64_t j = left % c->row_tiles * TILE;
-        left /= c->row_tiles;
-        int64_t i = left % c->col_tiles * TILE;
-        left /= c->col_tiles;
-        for (int axis = w->rank - 1; axis >= 0; axis--) {
-            if (axis == c->row || axis == c->col) continue;
-            dst += left % w->dims[axis] * w->strides[DST][axis];
-            src += left % w->dims[axis] * w->strides[SRC][axis];
-            left /= w->dims[axis];
-        }
-        int64_t to = w->strides[DST][c->col], from = w->strides[SRC][c->row];
-        copy_tile(c->src_size, min_i64(TILE, w->dims[c->col] - i),
-                  min_i64(TILE, w->dims[c->row] - j),
-                  c->dst.data + (dst + i * to + j) * c->dst_size, to,
-                  c->src.data + (src + j * from + i) * c->src_size, from);
+        tiling_seek(&c->tiling, t, &p);
+        transpose_tile(c->src_size, p.rows, p.cols, c->dst.data + p.offset[DST] * c->dst_size, to,
+                       c->src.data + p.offset[SRC] * c->src_size, from);
     }
 }
 
-static void run_tiles(Copy *c, int axis) {
-    Walk *w = &c->walk;
-    c->row = w->rank - 1;
-    c->col = axis;
-    c->row_tiles = (w->dims[c->row] + TILE - 1) / TILE;
-    c->col_tiles = (w->dims[c->col] + TILE - 1) / TILE;
-    int64_t others = w->count / (w->dims[c->row] * w->dims[c->col]);
-    parallel_for(c->row_tiles * c->col_tiles * others, GRAIN / (TILE * TILE), copy_tiles, c);
+static int turned_axis(const Copy *c) {
+    bool rows = c->dst.dtype == c->src.dtype && c->walk.strides[DST][c->walk.rank - 1] == 1;
+    return rows ? walk_turned_axis(&c->walk, SRC) : -1;
 }
 
 /* ---- entry */
@@ -176,11 +129,13 @@ void copy_strided(int rank, const int64_t *dims, Place dst, Place src) {
     walk_init(&c.walk, &shape, 2, (const TensorType *[]){&shape, &shape},
               (const int64_t *[]){dst.strides, src.strides});
     if (!c.walk.count) return;
-    int axis = tiled_axis(&c);
-    if (axis >= 0)
-        run_tiles(&c, axis);
-    else
+    int down = turned_axis(&c);
+    if (down < 0) {
         parallel_for(c.walk.count, GRAIN, copy_rows, &c);
+        return;
+    }
+    tiling_init(&c.tiling, &c.walk, down, TILE, TILE);
+    parallel_for(c.tiling.count, GRAIN / (TILE * TILE), copy_tiles, &c);
 }
 
 static void clear_range(void *ctx, int64_t begin, int64_t end) {

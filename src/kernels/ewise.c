@@ -1,7 +1,8 @@
 /* Elementwise calls: any dtypes, strides and broadcasting over the dense loops of loops.h.
  *
  * Dense operands of the compute type go straight to the loop. Others pass through small blocks on
- * the stack: gathered, converted, computed, converted back. */
+ * the stack: gathered, converted, computed, converted back. Where an operand lies transposed, or
+ * the rows are short, a block is a tile of several rows. */
 #include "kernels/ewise.h"
 
 #include <string.h>
@@ -9,9 +10,11 @@
 #include "base/parallel.h"
 #include "kernels/layout.h"
 #include "kernels/loops.h"
+#include "kernels/transpose.h"
 #include "kernels/walk.h"
 
 enum { BLOCK = 512, MAX_OPERANDS = 5, GRAIN = 32768 };
+enum { TILE = 2048, TURNED_ROWS = 16, SHORT_ROW = 64 };
 
 typedef struct Call {
     const KernelArgs *a;
@@ -20,8 +23,9 @@ typedef struct Call {
     int n;            /* operand slots, absent ones included */
     DType ct, result; /* what is computed in; what the loop writes */
     const Buf *in[MAX_OPERANDS];
-    Walk walk; /* over the present operands */
+    Walk walk; /* over the present operands and the result, the last one */
     int walk_index[MAX_OPERANDS];
+    Tiling tiling;
 } Call;
 
 /* Slopes of bool or integer results do not exist; g is a float. */
@@ -118,9 +122,105 @@ static void block_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* ---- tiles */
+
+typedef union TileBlock {
+    char bytes[TILE * 8];
+    int64_t align;
+} TileBlock;
+
+/* rows x cols elements of operand i as dense rows, in its own dtype. */
+static void gather_tile(const Call *c, int i, const TilePlace *p, int64_t rows, void *block) {
+    int k = c->walk_index[i], last = c->walk.rank - 1;
+    int64_t across = c->walk.strides[k][last], down = c->walk.strides[k][c->tiling.down];
+    int64_t size = dtype_size((DType)c->in[i]->type->dtype);
+    const char *src = c->in[i]->data + p->offset[k] * size;
+    if (down == 1 && across != 0 && across != 1) {
+        transpose_tile(size, rows, p->cols, block, p->cols, src, across);
+        return;
+    }
+    for (int64_t row = 0; row < rows; row++)
+        gather_strided(p->cols, size, (char *)block + row * p->cols * size, src + row * down * size,
+                       across * size);
+}
+
+/* The first nbytes of a block, `times` times. */
+static void repeat_block(char *block, int64_t nbytes, int64_t times) {
+    for (int64_t have = 1; have < times; have *= 2)
+        memcpy(block + have * nbytes, block, (size_t)(min_i64(have, times - have) * nbytes));
+}
+
+/* Operand i on a tile as rows of the compute type, *pitch elements apart: in place if it may be,
+ * and equal rows once. */
+static const char *fetch_tile(const Call *c, int i, const TilePlace *p, bool joined,
+                              TileBlock *block, int64_t *pitch) {
+    int k = c->walk_index[i];
+    DType d = c->in[i]->type->dtype;
+    int64_t down = c->walk.strides[k][c->tiling.down];
+    *pitch = down;
+    if (c->walk.strides[k][c->walk.rank - 1] == 1 && d == c->ct && (!joined || down == p->cols))
+        return c->in[i]->data + p->offset[k] * dtype_size(d);
+    int64_t rows = down == 0 ? 1 : p->rows, n = rows * p->cols;
+    TileBlock raw;
+    gather_tile(c, i, p, rows, d == c->ct ? block : &raw);
+    if (d != c->ct) c->loops->load[d](n, block, &raw);
+    if (joined) repeat_block(block->bytes, n * dtype_size(c->ct), p->rows / rows);
+    if (rows > 1) *pitch = p->cols;
+    return block->bytes;
+}
+
+/* The rows of a tile; joined: they lie side by side on all sides, and are one. */
+static void run_tile(const Call *c, const TilePlace *p, bool joined, const char *const *from,
+                     const int64_t *pitch) {
+    const Buf *out = &c->a->out[0];
+    DType d = (DType)out->type->dtype;
+    int64_t out_size = dtype_size(d), step = c->walk.strides[c->walk.nops - 1][c->tiling.down];
+    char *dst = out->data + p->offset[c->walk.nops - 1] * out_size;
+    int64_t rows = joined ? 1 : p->rows, n = p->rows * p->cols / rows, size = dtype_size(c->ct);
+    TileBlock result;
+    for (int64_t row = 0; row < rows; row++, dst += step * out_size) {
+        const void *src[MAX_OPERANDS] = {0};
+        for (int i = 0; i < c->n; i++)
+            if (c->in[i]) src[i] = from[i] + row * pitch[i] * size;
+        c->loop(n, d == c->result ? (void *)dst : &result, src);
+        if (d != c->result) loops(c->result)->store[d](n, dst, &result);
+    }
+}
+
+static void tile_range(void *ctx, int64_t begin, int64_t end) {
+    const Call *c = ctx;
+    TileBlock blocks[MAX_OPERANDS];
+    const char *from[MAX_OPERANDS];
+    int64_t pitch[MAX_OPERANDS];
+    for (int64_t t = begin; t < end; t++) {
+        TilePlace p;
+        tiling_seek(&c->tiling, t, &p);
+        bool joined = c->walk.strides[c->walk.nops - 1][c->tiling.down] == p.cols;
+        for (int i = 0; i < c->n; i++)
+            if (c->in[i]) from[i] = fetch_tile(c, i, &p, joined, &blocks[i], &pitch[i]);
+        run_tile(c, &p, joined, from, pitch);
+    }
+}
+
+/* Whether the call goes tile by tile, and which tiles. */
+static bool choose_tiles(Call *c) {
+    const Walk *w = &c->walk;
+    int64_t row = w->dims[w->rank - 1];
+    for (int k = 0; k < w->nops; k++) {
+        int down = walk_turned_axis(w, k);
+        if (down < 0 || row < SHORT_ROW) continue;
+        tiling_init(&c->tiling, w, down, TURNED_ROWS, TILE / TURNED_ROWS);
+        return true;
+    }
+    if (w->rank == 1 || row >= SHORT_ROW) return false;
+    tiling_init(&c->tiling, w, w->rank - 2, TILE / row, row);
+    return true;
+}
+
 static void start_walk(Call *c) {
-    const TensorType *types[MAX_OPERANDS];
-    const int64_t *strides[MAX_OPERANDS];
+    const Buf *out = &c->a->out[0];
+    const TensorType *types[MAX_OPERANDS + 1];
+    const int64_t *strides[MAX_OPERANDS + 1];
     int present = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->in[i]) continue;
@@ -128,7 +228,9 @@ static void start_walk(Call *c) {
         strides[present] = c->in[i]->strides;
         c->walk_index[i] = present++;
     }
-    walk_init(&c->walk, c->a->out[0].type, present, types, strides);
+    types[present] = out->type;
+    strides[present++] = out->strides;
+    walk_init(&c->walk, out->type, present, types, strides);
 }
 
 /* The same call with the channel axis last, where a channels-last result is row-major. */
@@ -162,5 +264,9 @@ void run_ewise(const KernelArgs *a) {
         return;
     }
     start_walk(&c);
-    parallel_for(n, GRAIN, block_range, &c);
+    if (choose_tiles(&c))
+        parallel_for(c.tiling.count, max_i64(GRAIN / (c.tiling.rows * c.tiling.cols), 1),
+                     tile_range, &c);
+    else
+        parallel_for(n, GRAIN, block_range, &c);
 }

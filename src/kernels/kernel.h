@@ -38,6 +38,8 @@ enum {
      * of this rank does. The others are row-major. */
     CHANNELS_LAST = 4,
     KEEPS_LAYOUT = 8,
+    /* Beside TAKES_STRIDES: large inputs that lie transposed are quicker turned first. */
+    PREFERS_ROWS = 16,
 };
 
 typedef struct Kernel {
@@ -56,6 +58,9 @@ Status kernel_choose(const KernelArgs *a, const Kernel **out);
 
 /* False: the op has no kernel and always runs as its expansion. */
 bool kernel_exists(OpId op);
+
+/* Whether k reads the input as it lies; if not, the caller makes it dense first. */
+bool kernel_takes(const Kernel *k, const Buf *b);
 
 /* Whether all its kernels give row-major results for any layout of the inputs. */
 bool kernel_is_row_major(OpId op);

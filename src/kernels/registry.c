@@ -4,6 +4,7 @@
 
 #include "kernels/ewise.h"
 #include "kernels/kernel.h"
+#include "kernels/walk.h"
 
 #define NO_CAN
 #define NO_PREPARE
@@ -91,6 +92,20 @@ Status kernel_choose(const KernelArgs *a, const Kernel **out) {
             at += (size_t)snprintf(reasons + at, sizeof reasons - at, " %s: %s;", k->name, why);
     }
     return refuse(a, reasons);
+}
+
+/* Contiguous along another axis than the innermost one. */
+static bool is_turned(const Buf *b) {
+    Walk w;
+    walk_init(&w, b->type, 1, &b->type, &b->strides);
+    return walk_turned_axis(&w, 0) >= 0;
+}
+
+bool kernel_takes(const Kernel *k, const Buf *b) {
+    enum { LARGE = 16384 };
+    if (!b->data || b->dense) return true;
+    if (!(k->flags & TAKES_STRIDES)) return false;
+    return !(k->flags & PREFERS_ROWS) || type_count(b->type) < LARGE || !is_turned(b);
 }
 
 int64_t kernel_cost(const KernelArgs *a) {

@@ -61,6 +61,42 @@ void walk_step(const Walk *w, WalkPlace *p, int64_t n) {
     }
 }
 
+void tiling_init(Tiling *t, const Walk *w, int down, int64_t rows, int64_t cols) {
+    int64_t wide = w->dims[w->rank - 1], high = w->dims[down];
+    *t =
+        (Tiling){.walk = w, .down = down, .rows = min_i64(rows, high), .cols = min_i64(cols, wide)};
+    t->across = (wide + t->cols - 1) / t->cols;
+    t->below = (high + t->rows - 1) / t->rows;
+    t->count = t->across * t->below * (w->count / (wide * high));
+}
+
+void tiling_seek(const Tiling *t, int64_t tile, TilePlace *p) {
+    const Walk *w = t->walk;
+    int last = w->rank - 1;
+    int64_t col = tile % t->across * t->cols, row = tile / t->across % t->below * t->rows;
+    int64_t left = tile / (t->across * t->below);
+    p->cols = min_i64(t->cols, w->dims[last] - col);
+    p->rows = min_i64(t->rows, w->dims[t->down] - row);
+    for (int k = 0; k < w->nops; k++)
+        p->offset[k] = col * w->strides[k][last] + row * w->strides[k][t->down];
+    for (int i = last - 1; i >= 0; i--) {
+        if (i == t->down) continue;
+        int64_t at = left % w->dims[i];
+        left /= w->dims[i];
+        for (int k = 0; k < w->nops; k++) p->offset[k] += at * w->strides[k][i];
+    }
+}
+
+int walk_turned_axis(const Walk *w, int k) {
+    enum { FEW = 4 };
+    int last = w->rank - 1;
+    const int64_t *strides = w->strides[k];
+    if (strides[last] == 1 || strides[last] == 0 || w->dims[last] < FEW) return -1;
+    for (int i = last - 1; i >= 0; i--)
+        if (strides[i] == 1 && w->dims[i] >= FEW) return i;
+    return -1;
+}
+
 void gather_strided(int64_t n, int64_t size, void *dst, const char *src, int64_t step) {
     switch (size) {
 #define COPY(T)                                                                                    \

@@ -29,6 +29,30 @@ void walk_seek(const Walk *w, int64_t position, WalkPlace *p);
 /* Moves n elements on; they must not pass the end of the innermost row. */
 void walk_step(const Walk *w, WalkPlace *p, int64_t n);
 
+/* The same elements tile by tile: the columns of a tile lie along the innermost axis, its rows
+ * along the axis `down`. Tiles beside each other come first, then those below, then the other axes.
+ */
+typedef struct Tiling {
+    const Walk *walk;
+    int down;
+    int64_t rows, cols; /* of most tiles */
+    int64_t across, below;
+    int64_t count; /* tiles */
+} Tiling;
+
+/* One tile: its sizes, and the element offset of each operand's first element. */
+typedef struct TilePlace {
+    int64_t rows, cols;
+    int64_t offset[WALK_MAX];
+} TilePlace;
+
+void tiling_init(Tiling *t, const Walk *w, int down, int64_t rows, int64_t cols);
+void tiling_seek(const Tiling *t, int64_t tile, TilePlace *p);
+
+/* The axis along which operand k is contiguous, while its innermost axis steps further: the operand
+ * lies transposed. -1: it does not, or hardly. */
+int walk_turned_axis(const Walk *w, int k);
+
 /* n elements of `size` bytes, `step` bytes apart, to dst, dense. */
 void gather_strided(int64_t n, int64_t size, void *dst, const char *src, int64_t step);
 

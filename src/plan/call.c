@@ -7,11 +7,11 @@
 
 /* ---- calls */
 
-/* Strided inputs of a kernel that takes dense ones are copied first. dense[i]: the copy. */
-static Status make_dense(Lower *l, NodeId node, const KernelArgs *a, const Value *in,
-                         Spot **dense) {
+/* Inputs that the kernel does not take as they lie are copied first. dense[i]: the copy. */
+static Status make_dense(Lower *l, NodeId node, const Kernel *k, const KernelArgs *a,
+                         const Value *in, Spot **dense) {
     for (int i = 0; i < a->nin; i++) {
-        if (!in[i] || a->in[i].dense) continue;
+        if (!in[i] || kernel_takes(k, &a->in[i])) continue;
         TRY(lower_dense(l, node, in[i], &dense[i]));
         ((Buf *)a->in)[i] = lower_buf_at(a->in[i].type, dense[i]);
     }
@@ -81,7 +81,7 @@ Status lower_kernel(Lower *l, NodeId id, const BufferId *taken, bool check) {
         a.out[i] = (Buf){.type = graph_type(l->g, n->out[i]), .dense = true};
     const Kernel *k;
     TRY(kernel_choose(&a, &k));
-    if (!(k->flags & TAKES_STRIDES)) TRY(make_dense(l, id, &a, in, dense));
+    TRY(make_dense(l, id, k, &a, in, dense));
     for (int i = 0; i < n->nin; i++) lower_use(l, n->in[i]);
     for (int i = 0; i < all; i++) {
         if (dense[i]) lower_touch(l, dense[i]->buffer);

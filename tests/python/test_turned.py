@@ -1,0 +1,58 @@
+"""Operands large enough to be worked on in tiles: transposed, with short rows, broadcast beside each
+other, against NumPy on the same values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import NAMES
+
+import diptych as ms
+from diptych import ops
+
+DTYPES = [d for d in NAMES if d != "bf16"]
+AXES = [(1, 0, 2), (0, 2, 1), (2, 1, 0), (2, 0, 1)]
+
+
+def values(shape: tuple[int, ...], dtype: str) -> Any:
+    return np.random.default_rng(7).integers(0, 100, shape).astype(NAMES[dtype])
+
+
+@pytest.mark.parametrize("axes", AXES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_transposed_copies(dtype: str, axes: tuple[int, ...]) -> None:
+    x = values((37, 70, 131), dtype)
+    assert (ms.Tensor(x).transpose(axes).contiguous().asnumpy() == x.transpose(axes)).all()
+
+
+@pytest.mark.parametrize("shape", [(83, 2, 133), (130, 81), (5001, 3), (3, 5001)])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "i64", "u8", "f16", "bool"])
+def test_transposed_calls(dtype: str, shape: tuple[int, ...]) -> None:
+    x, y = values(shape, dtype), values(shape, dtype)[0]
+    a, b = ms.Tensor(x), ms.Tensor(y)
+    for got, want in [
+        (a.T == 3, x.T == 3),
+        (ops.maximum(a.T, a.T[..., :1]), np.maximum(x.T, x.T[..., :1])),
+        (ops.maximum(a, b), np.maximum(x, y)),
+        (ops.maximum(a.T, ms.Tensor(x.T.copy())), x.T),
+        (ops.where(a.T > 50, a.T, ms.Tensor(x.ravel()[3])), np.where(x.T > 50, x.T, x.ravel()[3])),
+    ]:
+        assert got.shape == want.shape
+        assert (got.asnumpy() == want).all()
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2)])
+def test_transposed_reductions(mode: str, axis: Any) -> None:
+    """The order of a sum is that of the sizes: the layout does not change a bit."""
+    x = np.random.default_rng(3).standard_normal((60, 11, 70)).astype(np.float32)
+    turned, dense = ms.Tensor(x).T, ms.Tensor(x.T.copy())
+
+    def sums(t: ms.Tensor) -> Any:
+        return ops.sum(t, axis), ops.amax(t, axis), ops.var(t, axis)
+
+    run = sums if mode == "eager" else ms.jit(lambda t: sums(t.T))
+    got = run(turned if mode == "eager" else ms.Tensor(x))
+    for r, same, want in zip(got, sums(dense), [np.sum, np.max, np.var], strict=True):
+        assert (r.asnumpy() == same.asnumpy()).all()
+        assert np.allclose(r.asnumpy(), want(x.T.astype(float), axis), rtol=1e-4, atol=1e-4)
