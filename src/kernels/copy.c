@@ -2,7 +2,8 @@
  *
  * Axes that both sides step through evenly are joined; what is left is copied row by row. When the
  * source is contiguous along another axis than the destination (a transpose), both axes are walked
- * in tiles, so that each cache line is used whole on both sides. */
+ * in tiles, so that each cache line is used whole on both sides. Many short rows are copied as
+ * columns. */
 #include "kernels/copy.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "kernels/transpose.h"
 #include "kernels/walk.h"
 
-enum { BLOCK = 512, GRAIN = 32768, TILE = 32 };
+enum { BLOCK = 512, GRAIN = 32768, TILE = 32, SHORT_ROW = 8 };
 enum { DST, SRC };
 
 typedef struct Copy {
@@ -112,9 +113,33 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static int turned_axis(const Copy *c) {
-    bool rows = c->dst.dtype == c->src.dtype && c->walk.strides[DST][c->walk.rank - 1] == 1;
-    return rows ? walk_turned_axis(&c->walk, SRC) : -1;
+/* Many short rows as few long columns. */
+static void copy_columns(void *ctx, int64_t begin, int64_t end) {
+    const Copy *c = ctx;
+    const Walk *w = &c->walk;
+    int64_t size = c->src_size, to = w->strides[DST][c->tiling.down] * size;
+    int64_t from = w->strides[SRC][c->tiling.down] * size;
+    TilePlace p;
+    for (int64_t t = begin; t < end; t++) {
+        tiling_seek(&c->tiling, t, &p);
+        char *dst = c->dst.data + p.offset[DST] * size;
+        const char *src = c->src.data + p.offset[SRC] * size;
+        for (int64_t k = 0; k < p.cols; k++)
+            move(p.rows, size, dst + k * w->strides[DST][w->rank - 1] * size, to,
+                 src + k * w->strides[SRC][w->rank - 1] * size, from);
+    }
+}
+
+/* How tiles are copied; NULL: row by row instead. */
+static ParallelBody choose_tiles(Copy *c) {
+    const Walk *w = &c->walk;
+    int64_t row = w->dims[w->rank - 1], cols = min_i64(row, TILE);
+    if (c->dst.dtype != c->src.dtype) return NULL;
+    int down = w->strides[DST][w->rank - 1] == 1 ? walk_turned_axis(w, SRC) : -1;
+    bool turned = down >= 0;
+    if (!turned && (w->rank == 1 || row > SHORT_ROW)) return NULL;
+    tiling_init(&c->tiling, w, turned ? down : w->rank - 2, TILE * TILE / cols, cols);
+    return turned ? copy_tiles : copy_columns;
 }
 
 /* ---- entry */
@@ -129,13 +154,11 @@ void copy_strided(int rank, const int64_t *dims, Place dst, Place src) {
     walk_init(&c.walk, &shape, 2, (const TensorType *[]){&shape, &shape},
               (const int64_t *[]){dst.strides, src.strides});
     if (!c.walk.count) return;
-    int down = turned_axis(&c);
-    if (down < 0) {
+    ParallelBody tiles = choose_tiles(&c);
+    if (tiles)
+        parallel_for(c.tiling.count, GRAIN / (TILE * TILE), tiles, &c);
+    else
         parallel_for(c.walk.count, GRAIN, copy_rows, &c);
-        return;
-    }
-    tiling_init(&c.tiling, &c.walk, down, TILE, TILE);
-    parallel_for(c.tiling.count, GRAIN / (TILE * TILE), copy_tiles, &c);
 }
 
 static void clear_range(void *ctx, int64_t begin, int64_t end) {

@@ -6,7 +6,7 @@
 #include "kernels/kernel.h"
 #include "kernels/loops.h"
 
-enum { BLOCK = 512 };
+enum { BLOCK = 512, FEW_BINS = 256, TABLES = 4 };
 
 /* Elements at .. at + n - 1 of a dense tensor, n <= BLOCK, as int64 or double. */
 static void load_block(const Buf *x, DType as, int64_t at, int64_t n, void *out) {
@@ -30,26 +30,41 @@ static void int_range(const Buf *x, int64_t *least, int64_t *most) {
     }
 }
 
-Status check_bincount(const KernelArgs *a) {
+Status measure_bincount(const KernelArgs *a, TensorType *out) {
     int64_t least, most;
     int_range(&a->in[0], &least, &most);
     if (least < 0 || most == INT64_MAX)
         return FAIL(VALUE, "bincount: input holds %lld; legal: 0 to 2^63 - 2",
                     (long long)(least < 0 ? least : most));
-    return OK;
-}
-
-Status measure_bincount(const KernelArgs *a, TensorType *out) {
-    int64_t least, most;
-    int_range(&a->in[0], &least, &most);
     out->dims[0] = max_i64(most + 1, ((const attrs_bincount *)a->attrs)->minlength);
     return OK;
 }
 
+/* Equal numbers in a row wait for each other: few bins are counted in several tables by turns. */
+static void count_few(const Buf *x, int64_t nbins, int64_t *counts) {
+    int64_t n = type_count(x->type), v[BLOCK], tables[TABLES][FEW_BINS] = {0};
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t m = min_i64(n - at, BLOCK), i = 0;
+        load_block(x, DT_i64, at, m, v);
+        for (; i + TABLES <= m; i += TABLES)
+            for (int k = 0; k < TABLES; k++) tables[k][v[i + k]]++;
+        for (; i < m; i++) tables[0][v[i]]++;
+    }
+    for (int64_t b = 0; b < nbins; b++) {
+        counts[b] = 0;
+        for (int k = 0; k < TABLES; k++) counts[b] += tables[k][b];
+    }
+}
+
 void run_bincount(const KernelArgs *a) {
     const Buf *x = &a->in[0];
-    int64_t n = type_count(x->type), *counts = (int64_t *)a->out[0].data, v[BLOCK];
-    clear_bytes(a->out[0].data, type_count(a->out[0].type) * (int64_t)sizeof *counts);
+    int64_t n = type_count(x->type), nbins = type_count(a->out[0].type), v[BLOCK];
+    int64_t *counts = (int64_t *)a->out[0].data;
+    if (nbins <= FEW_BINS && n > BLOCK) {
+        count_few(x, nbins, counts);
+        return;
+    }
+    clear_bytes(a->out[0].data, nbins * (int64_t)sizeof *counts);
     for (int64_t at = 0; at < n; at += BLOCK) {
         int64_t m = min_i64(n - at, BLOCK);
         load_block(x, DT_i64, at, m, v);

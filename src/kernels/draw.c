@@ -139,29 +139,36 @@ static void row_weights(const Buf *x, int64_t row, double *out) {
     loops(DT_f64)->load[d](n, out, x->data + row * n * dtype_size(d));
 }
 
+/* Weights of a row: every one finite and not negative, `need` of them positive. */
+static Status check_weights(const Buf *x, int64_t row, int64_t n, int64_t need) {
+    DType d = (DType)x->type->dtype;
+    double w[512];
+    int64_t positive = 0;
+    for (int64_t at = 0; at < n; at += (int64_t)COUNT_OF(w)) {
+        int64_t m = min_i64(n - at, (int64_t)COUNT_OF(w));
+        loops(DT_f64)->load[d](m, w, x->data + (row * n + at) * dtype_size(d));
+        for (int64_t i = 0; i < m; i++) {
+            if (!(w[i] >= 0) || isinf(w[i]))
+                return FAIL(VALUE,
+                            "multinomial: weight %lld of row %lld is %g; it must be finite and "
+                            "not negative",
+                            (long long)(at + i), (long long)row, w[i]);
+            positive += w[i] > 0;
+        }
+    }
+    if (positive >= need) return OK;
+    return FAIL(VALUE, "multinomial: row %lld has %lld positive weights; %lld are needed",
+                (long long)row, (long long)positive, (long long)need);
+}
+
 Status check_multinomial(const KernelArgs *a) {
     const attrs_multinomial *at = a->attrs;
     const Buf *x = &a->in[0];
-    DType d = (DType)x->type->dtype;
-    int64_t n = x->type->dims[x->type->rank - 1], total = type_count(x->type), positive = 0;
+    int64_t n = x->type->dims[x->type->rank - 1], total = type_count(x->type);
+    int64_t need = at->replacement ? min_i64(at->num_samples, 1) : at->num_samples;
     if (n == 0 && at->num_samples > 0 && type_count(a->out[0].type) > 0)
         return FAIL(VALUE, "multinomial: input has no categories");
-    for (int64_t i = 0; i < total; i++) {
-        double w;
-        loops(DT_f64)->load[d](1, &w, x->data + i * dtype_size(d));
-        if (!(w >= 0) || isinf(w))
-            return FAIL(VALUE,
-                        "multinomial: weight %lld of row %lld is %g; it must be finite and "
-                        "not negative",
-                        (long long)(i % n), (long long)(i / n), w);
-        positive += w > 0;
-        if (i % n != n - 1) continue;
-        int64_t need = at->replacement ? min_i64(at->num_samples, 1) : at->num_samples;
-        if (positive < need)
-            return FAIL(VALUE, "multinomial: row %lld has %lld positive weights; %lld are needed",
-                        (long long)(i / n), (long long)positive, (long long)need);
-        positive = 0;
-    }
+    for (int64_t row = 0; row < (n ? total / n : 0); row++) TRY(check_weights(x, row, n, need));
     return OK;
 }
 
@@ -204,18 +211,32 @@ static int by_key(const void *a, const void *b) {
     return x->index < y->index ? -1 : 1;
 }
 
+/* keys[0 .. have - 1] is in order and has room for one more, or for the last one to leave. */
+static void insert_key(Keyed *keys, int64_t have, int64_t room, Keyed k) {
+    int64_t i = have < room ? have : room - 1;
+    if (have == room && by_key(&keys[i], &k) < 0) return;
+    for (; i > 0 && by_key(&k, &keys[i - 1]) < 0; i--) keys[i] = keys[i - 1];
+    keys[i] = k;
+}
+
 /* Exponential clocks of these rates: the first to ring are the sample (Efraimidis and Spirakis
- * 2006). */
+ * 2006). Few of them are kept in order while they come, of many all are sorted. */
 static void without_replacement(const Categories *c, int64_t row, Keyed *keys, int64_t *out) {
+    enum { FEW = 32 };
     double *weights = (double *)(keys + c->n);
+    bool few = c->samples <= FEW;
     row_weights(c->x, row, weights);
     for (int64_t i = 0; i < c->n; i++) {
         uint32_t w[4];
         philox_stream(c->place.key, c->place.counter + (uint64_t)(row * c->samples),
                       (uint64_t)i + 1, w);
-        keys[i] = (Keyed){weights[i] > 0 ? -log(unit(w[0], w[1])) / weights[i] : INFINITY, i};
+        Keyed k = {weights[i] > 0 ? -log(unit(w[0], w[1])) / weights[i] : INFINITY, i};
+        if (few)
+            insert_key(keys, min_i64(i, c->samples), c->samples, k);
+        else
+            keys[i] = k;
     }
-    qsort(keys, (size_t)c->n, sizeof *keys, by_key);
+    if (!few) qsort(keys, (size_t)c->n, sizeof *keys, by_key);
     for (int64_t s = 0; s < c->samples; s++) out[s] = keys[s].index;
 }
 

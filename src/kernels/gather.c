@@ -14,6 +14,7 @@ typedef struct Gather {
     char *dst;
     DType dtype;
     int64_t size, row; /* bytes an element; elements a row */
+    int64_t block;     /* tuples taken together */
     bool plain;        /* rows are contiguous on both sides */
 } Gather;
 
@@ -46,20 +47,21 @@ static void read_rows(const Gather *g, int64_t n, char *dst, const char *src,
     }
 }
 
+/* Units begin .. end - 1: a unit is a block of tuples under one outer index. The outer index varies
+ * fastest, so that a block's offsets are made once. */
 static void read_range(void *ctx, int64_t begin, int64_t end) {
     const Gather *g = ctx;
-    int64_t offsets[LOOKUP_BLOCK], tuples = g->look.tuples;
-    while (begin < end) {
-        int64_t t = begin % tuples;
-        int64_t n = min_i64(min_i64(tuples - t, end - begin), LOOKUP_BLOCK);
-        const char *src = g->src + begin / tuples * g->look.outer_step * g->size;
-        char *dst = g->dst + begin * g->row * g->size;
-        lookup_offsets(&g->look, t, n, offsets);
+    int64_t offsets[LOOKUP_BLOCK], tuples = g->look.tuples, outer = g->look.outer, have = -1;
+    for (int64_t unit = begin; unit < end; unit++) {
+        int64_t t = unit / outer * g->block, n = min_i64(tuples - t, g->block);
+        const char *src = g->src + unit % outer * g->look.outer_step * g->size;
+        char *dst = g->dst + (unit % outer * tuples + t) * g->row * g->size;
+        if (t != have) lookup_offsets(&g->look, t, n, offsets);
+        have = t;
         if (g->row == 1 && g->plain)
             read_elements(g, n, dst, src, offsets);
         else
             read_rows(g, n, dst, src, offsets);
-        begin += n;
     }
 }
 
@@ -77,7 +79,9 @@ static void gather_rows(Gather *g, const Buf *x, const Buf *out) {
     g->row = g->look.rest.count;
     g->plain = is_plain(&g->look.rest);
     if (type_count(out->type) == 0) return;
-    parallel_for(g->look.outer * g->look.tuples, max_i64(GRAIN / g->row, 1), read_range, g);
+    g->block = min_i64(min_i64(g->look.tuples, LOOKUP_BLOCK), max_i64(GRAIN / g->row, 1));
+    int64_t blocks = (g->look.tuples + g->block - 1) / g->block;
+    parallel_for(blocks * g->look.outer, max_i64(GRAIN / (g->block * g->row), 1), read_range, g);
 }
 
 static void gather_plan(const Buf *x, const IndexPlan *p, const Buf *indices, const Buf *out) {

@@ -76,11 +76,11 @@ void lookup_init_nd(Lookup *l, const TensorType *target, const IndexPlan *p, con
 
 /* ---- loading */
 
+/* A negative index counts from the end; without a branch, which mixed signs would miss. */
+static inline int64_t from_start(int64_t v, int64_t size) { return v + (size & (v >> 63)); }
+
 #define LOAD(T)                                                                                    \
-    for (int64_t i = 0; i < n; i++) {                                                              \
-        int64_t v = ((const T *)src)[i * step];                                                    \
-        out[i] = v < 0 ? v + size : v;                                                             \
-    }                                                                                              \
+    for (int64_t i = 0; i < n; i++) out[i] = from_start(((const T *)src)[i * step], size);         \
     return
 
 void load_indices(DType dtype, const char *src, int64_t step, int64_t size, int64_t n,
@@ -95,7 +95,7 @@ void load_indices(DType dtype, const char *src, int64_t step, int64_t size, int6
         int64_t m = min_i64(n - done, LOOKUP_BLOCK), wide = dtype_size(dtype);
         gather_strided(m, wide, raw, src + done * step * wide, step * wide);
         loops(DT_i64)->load[dtype](m, out + done, raw);
-        for (int64_t i = done; i < done + m; i++) out[i] += out[i] < 0 ? size : 0;
+        for (int64_t i = done; i < done + m; i++) out[i] = from_start(out[i], size);
     }
 }
 

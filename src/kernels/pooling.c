@@ -82,33 +82,62 @@ const char *can_pool_dense(const KernelArgs *a) {
 /* One output pixel: its regions, and what a mean over them divides by. */
 typedef struct Pixel {
     Region r[MAX_SPATIAL];
+    int64_t x;      /* its place along the last axis */
+    int64_t base;   /* where its item begins in `big` */
     int64_t offset; /* in `small` */
+    int64_t count;
     double scale;
 } Pixel;
 
+static void set_scale(const Pool *p, Pixel *px) {
+    int64_t count = px->r[0].size * px->r[1].size * px->r[2].size;
+    if (count == px->count) return;
+    px->count = count;
+    px->scale = 1.0 / (double)(p->p.divisor ? p->p.divisor : max_i64(count, 1));
+}
+
 static void pixel_at(const Pool *p, int64_t index, Pixel *px) {
     const int64_t *out = p->p.w.out;
-    int64_t o[MAX_SPATIAL], count = 1;
+    int64_t o[MAX_SPATIAL];
     for (int i = MAX_SPATIAL - 1; i >= 0; i--) {
         o[i] = index % out[i];
         index /= out[i];
     }
+    px->x = o[2];
+    px->base = index * p->big.item;
     px->offset = index * p->small.item;
     for (int i = 0; i < MAX_SPATIAL; i++) {
         px->r[i] = pooling_region(&p->p, i, o[i]);
         px->offset += o[i] * p->small.step[i];
-        count *= px->r[i].size;
     }
-    px->scale = 1.0 / (double)(p->p.divisor ? p->p.divisor : max_i64(count, 1));
+    px->count = -1;
+    set_scale(p, px);
 }
+
+/* Moves on to pixel `index`, the next one. */
+static void pixel_next(const Pool *p, int64_t index, Pixel *px) {
+    if (++px->x == p->p.w.out[2]) {
+        pixel_at(p, index, px);
+        return;
+    }
+    px->r[2] = pooling_region(&p->p, 2, px->x);
+    px->offset += p->small.step[2];
+    set_scale(p, px);
+}
+
+/* Runs over pixels begin .. end - 1 as px. */
+#define EACH_PIXEL(begin, end)                                                                     \
+    Pixel pixel, *px = &pixel;                                                                     \
+    if ((begin) < (end)) pixel_at(p, begin, px);                                                   \
+    for (int64_t i = (begin); i < (end); ++i < (end) ? pixel_next(p, i, px) : (void)0)
 
 /* Calls `body` for each input pixel of the region: `from` is its offset in `big`. */
 #define EACH_TAP(body)                                                                             \
-    for (int64_t z = px.r[0].begin; z < px.r[0].end; z += px.r[0].step)                            \
-        for (int64_t y = px.r[1].begin; y < px.r[1].end; y += px.r[1].step)                        \
-            for (int64_t x = px.r[2].begin; x < px.r[2].end; x += px.r[2].step) {                  \
+    for (int64_t z = px->r[0].begin; z < px->r[0].end; z += px->r[0].step)                         \
+        for (int64_t y = px->r[1].begin; y < px->r[1].end; y += px->r[1].step)                     \
+            for (int64_t x = px->r[2].begin; x < px->r[2].end; x += px->r[2].step) {               \
                 int64_t from =                                                                     \
-                    base + z * p->big.step[0] + y * p->big.step[1] + x * p->big.step[2];           \
+                    px->base + z * p->big.step[0] + y * p->big.step[1] + x * p->big.step[2];       \
                 body                                                                               \
             }
 
@@ -128,7 +157,7 @@ static void fill_empty(const Pool *p, int64_t offset) {
 }
 
 #define MAX_PIXEL(T, name)                                                                         \
-    static void max_pixel_##name(const Pool *p, Pixel px, int64_t base) {                          \
+    static void max_pixel_##name(const Pool *p, const Pixel *px) {                                 \
         const T *in = (const T *)p->big.data;                                                      \
         T best = 0;                                                                                \
         int32_t at = -1;                                                                           \
@@ -139,38 +168,34 @@ static void fill_empty(const Pool *p, int64_t offset) {
                 at = place_of(p, z, y, x);                                                         \
             }                                                                                      \
         })                                                                                         \
-        ((T *)p->small.data)[px.offset] = best;                                                    \
-        p->at[px.offset] = at;                                                                     \
-        if (at < 0) fill_empty(p, px.offset);                                                      \
+        ((T *)p->small.data)[px->offset] = best;                                                   \
+        p->at[px->offset] = at;                                                                    \
+        if (at < 0) fill_empty(p, px->offset);                                                     \
     }
 MAX_PIXEL(float, f32)
 MAX_PIXEL(double, f64)
 #undef MAX_PIXEL
 
-static void max_wide(const Pool *p, Pixel px, int64_t base) {
-    char *to = p->small.data + px.offset * p->size;
+static void max_wide(const Pool *p, const Pixel *px) {
+    char *to = p->small.data + px->offset * p->size;
     bool first = true;
     EACH_TAP({
         p->loops->max_step(p->wide, p->big.data + from * p->size, place_of(p, z, y, x), first, to,
-                           p->at + px.offset);
+                           p->at + px->offset);
         first = false;
     })
-    if (first) fill_empty(p, px.offset);
+    if (first) fill_empty(p, px->offset);
 }
 
 static void max_range(void *ctx, int64_t begin, int64_t end) {
     const Pool *p = ctx;
-    int64_t plane = window_count(p->p.w.out);
-    for (int64_t i = begin; i < end; i++) {
-        Pixel px;
-        pixel_at(p, i, &px);
-        int64_t base = i / plane * p->big.item;
+    EACH_PIXEL(begin, end) {
         if (p->wide > 1)
-            max_wide(p, px, base);
+            max_wide(p, px);
         else if (p->d == DT_f32)
-            max_pixel_f32(p, px, base);
+            max_pixel_f32(p, px);
         else
-            max_pixel_f64(p, px, base);
+            max_pixel_f64(p, px);
     }
 }
 
@@ -189,24 +214,20 @@ void run_max_pool(const KernelArgs *a) {
 
 static void mean_range(void *ctx, int64_t begin, int64_t end) {
     const Pool *p = ctx;
-    int64_t plane = window_count(p->p.w.out);
-    for (int64_t i = begin; i < end; i++) {
-        Pixel px;
-        pixel_at(p, i, &px);
-        int64_t base = i / plane * p->big.item;
-        char *to = p->small.data + px.offset * p->size;
+    EACH_PIXEL(begin, end) {
+        char *to = p->small.data + px->offset * p->size;
         if (p->wide > 1) {
             memset(to, 0, (size_t)(p->wide * p->size));
-            EACH_TAP(p->loops->add_step(p->wide, p->big.data + from * p->size, px.scale, to);)
+            EACH_TAP(p->loops->add_step(p->wide, p->big.data + from * p->size, px->scale, to);)
             continue;
         }
         double sum = 0;
         if (p->d == DT_f32) {
             EACH_TAP(sum += (double)((const float *)p->big.data)[from];)
-            *(float *)to = (float)(sum * px.scale);
+            *(float *)to = (float)(sum * px->scale);
         } else {
             EACH_TAP(sum += ((const double *)p->big.data)[from];)
-            *(double *)to = sum * px.scale;
+            *(double *)to = sum * px->scale;
         }
     }
 }
@@ -223,18 +244,15 @@ static void spread_items(void *ctx, int64_t begin, int64_t end) {
     int64_t plane = window_count(p->p.w.out);
     memset(p->big.data + begin * p->big.item * p->size, 0,
            (size_t)((end - begin) * p->big.item * p->size));
-    for (int64_t i = begin * plane; i < end * plane; i++) {
-        Pixel px;
-        pixel_at(p, i, &px);
-        int64_t base = i / plane * p->big.item;
-        const char *g = p->small.data + px.offset * p->size;
+    EACH_PIXEL(begin * plane, end * plane) {
+        const char *g = p->small.data + px->offset * p->size;
         if (p->wide > 1) {
-            EACH_TAP(p->loops->add_step(p->wide, g, px.scale, p->big.data + from * p->size);)
+            EACH_TAP(p->loops->add_step(p->wide, g, px->scale, p->big.data + from * p->size);)
         } else if (p->d == DT_f32) {
-            float v = (float)((double)*(const float *)g * px.scale);
+            float v = (float)((double)*(const float *)g * px->scale);
             EACH_TAP(((float *)p->big.data)[from] += v;)
         } else {
-            double v = *(const double *)g * px.scale;
+            double v = *(const double *)g * px->scale;
             EACH_TAP(((double *)p->big.data)[from] += v;)
         }
     }

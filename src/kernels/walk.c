@@ -91,7 +91,7 @@ int walk_turned_axis(const Walk *w, int k) {
     enum { FEW = 4 };
     int last = w->rank - 1;
     const int64_t *strides = w->strides[k];
-    if (strides[last] == 1 || strides[last] == 0 || w->dims[last] < FEW) return -1;
+    if (strides[last] == 1 || strides[last] == 0 || w->dims[last] == 1) return -1;
     for (int i = last - 1; i >= 0; i--)
         if (strides[i] == 1 && w->dims[i] >= FEW) return i;
     return -1;

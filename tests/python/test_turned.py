@@ -1,5 +1,5 @@
-"""Operands large enough to be worked on in tiles: transposed, with short rows, broadcast beside each
-other, against NumPy on the same values."""
+"""Operands large enough for tiles: transposed, with short rows, broadcast beside each other,
+against NumPy on the same values."""
 
 from typing import Any
 
