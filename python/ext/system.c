@@ -229,7 +229,7 @@ PyMethodDef system_functions[] = {
     {"repoint", repoint, METH_VARARGS, NULL},
     {"value_id", value_id, METH_O, "A number that handles on the same value share."},
     {"update_params", CFUNC(core_update_params), WITH_KEYWORDS,
-     "update_params(op, params, states, grads, numbers, **attributes)"},
+     "update_params(op, groups, **attributes)"},
     {"promote", promote, METH_VARARGS, NULL},
     {"set_callbacks", set_callbacks, METH_O, NULL},
     {0},

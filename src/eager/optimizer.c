@@ -212,20 +212,21 @@ static Status check_grads(const Optimizer *o, Tensor *const *grads) {
 static Status update_all(Optimizer *o, Tensor *const *grads) {
     ParamUpdate *updates = calloc((size_t)o->nparams + 1, sizeof *updates);
     if (!updates) abort(); /* bookkeeping */
+    Tensor *numbers[PARAM_NUMBERS_MAX];
+    for (int i = 0; i < o->nnumbers; i++) {
+        if (capture_is_on()) capture_touch(o->numbers[i]);
+        numbers[i] = o->numbers[i]->value;
+    }
     int n = 0;
     for (int i = 0; i < o->nparams; i++) {
         if (!grads[i]) continue;
         ParamUpdate *u = &updates[n++];
         u->param = o->params[i];
         u->grad = grads[i];
+        u->numbers = numbers;
         for (int k = 0; k < o->nstate; k++) u->state[k] = o->states[i * o->nstate + k];
     }
-    Tensor *numbers[PARAM_NUMBERS_MAX];
-    for (int i = 0; i < o->nnumbers; i++) {
-        if (capture_is_on()) capture_touch(o->numbers[i]);
-        numbers[i] = o->numbers[i]->value;
-    }
-    UpdateRule rule = {o->op, o->attrs, o->nstate, o->nnumbers, numbers};
+    UpdateRule rule = {o->op, o->attrs, o->nstate, o->nnumbers};
     Status status = params_update(&rule, n, updates);
     free(updates);
     return status;

@@ -125,7 +125,7 @@ static void list_inputs(const UpdateRule *rule, const ParamUpdate *u, Tensor **i
     in[0] = u->param->value;
     for (int k = 0; k < rule->nstate; k++) in[1 + k] = u->state[k]->value;
     in[1 + rule->nstate] = u->grad;
-    memcpy(in + 2 + rule->nstate, rule->numbers, (size_t)rule->nnumbers * sizeof *in);
+    memcpy(in + 2 + rule->nstate, u->numbers, (size_t)rule->nnumbers * sizeof *in);
 }
 
 static void take_results(const UpdateRule *rule, const ParamUpdate *u, Tensor **out) {

@@ -51,12 +51,12 @@ typedef struct UpdateRule {
     const Op *op;
     const void *attrs;
     int nstate, nnumbers;
-    Tensor *const *numbers; /* one element each */
 } UpdateRule;
 typedef struct ParamUpdate {
     Param *param;
     Tensor *grad;
     Param *state[PARAM_STATES_MAX]; /* [nstate], each another Param */
+    Tensor *const *numbers;         /* [nnumbers], one element each; groups have their own */
 } ParamUpdate;
 /* One step of n parameters. On failure, out of memory included, every value and state is as
  * before. */

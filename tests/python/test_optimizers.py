@@ -308,7 +308,7 @@ def test_a_failing_step_changes_nothing():
     a, b = parameter("a"), parameter("b")
     optimizer = nn.Adam([{"params": [a], "lr": 0.1}, {"params": [b]}], 0.2)
     good, bad = ms.Tensor(GRADIENTS[0], ms.float32), ms.Tensor([1.0])
-    with pytest.raises(ValueError, match=r"'b' has shape \(4, 3\), its gradient \(1,\)"):
+    with pytest.raises(ValueError, match=r"parameter 'b': adam: grad is float32\[1\]"):
         optimizer((good, bad))
     np.testing.assert_array_equal(a.asnumpy(), START.astype("f4"))
     assert optimizer.global_step.tolist() == [0]

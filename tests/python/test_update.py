@@ -1,5 +1,8 @@
 """Optimiser steps that fail: all of the parameters are updated, or none."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,13 +10,24 @@ import diptych as ms
 from diptych import _core, nn, ops
 
 
-def make() -> tuple[list[ms.Parameter], nn.Adam]:
+@pytest.fixture(params=["together", "in groups"])
+def make(request: Any) -> Callable[[], tuple[list[ms.Parameter], nn.Adam]]:
+    def two() -> tuple[list[ms.Parameter], nn.Adam]:
+        params = two_params()
+        if request.param == "together":
+            return params, nn.Adam(params, 0.1)
+        groups = [{"params": params[:1], "lr": 0.2}, {"params": params[1:], "weight_decay": 0.1}]
+        return params, nn.Adam(groups, 0.1)
+
+    return two
+
+
+def two_params() -> list[ms.Parameter]:
     rng = np.random.default_rng(0)
-    params = [
+    return [
         ms.Parameter(ms.Tensor(rng.standard_normal((300, 300)).astype(np.float32)), name=name)
         for name in ("w1", "w2")
     ]
-    return params, nn.Adam(params, 0.1)
 
 
 def values(params: list[ms.Parameter], optimizer: nn.Adam) -> list[np.ndarray]:
@@ -21,7 +35,7 @@ def values(params: list[ms.Parameter], optimizer: nn.Adam) -> list[np.ndarray]:
     return [p.asnumpy().copy() for p in (*params, *optimizer.get_parameters())]
 
 
-def test_out_of_memory_changes_nothing():
+def test_out_of_memory_changes_nothing(make: Any):
     params, optimizer = make()
     twins, twin_optimizer = make()
     grads = [ops.ones((300, 300)), ops.ones((300, 300)) * 2]
@@ -44,7 +58,7 @@ def test_out_of_memory_changes_nothing():
     assert np.array_equal(held, before[1])
 
 
-def test_a_wrong_gradient_changes_nothing():
+def test_a_wrong_gradient_changes_nothing(make: Any):
     params, optimizer = make()
     before = values(params, optimizer)
     with pytest.raises(ValueError, match="parameter 'w2': adam: grad is float32\\[2\\]"):
@@ -58,5 +72,5 @@ def test_a_parameter_given_twice_is_safe():
     p = ms.Parameter(ms.Tensor([1.0, 2.0]), name="p")
     m = ms.Parameter(ops.zeros((2,)), name="m")
     g = ops.ones((2,))
-    _core.update_params("momentum", [p, p], [[m, m]], [g, g], (0.5, 0.9, 0.0, 0.0, 1.0))
+    _core.update_params("momentum", [([p, p], [[m, m]], [g, g], (0.5, 0.9, 0.0, 0.0, 1.0))])
     assert np.all(np.isfinite(p.asnumpy())) and np.all(np.isfinite(m.asnumpy()))

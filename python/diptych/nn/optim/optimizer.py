@@ -187,8 +187,7 @@ class Optimizer(Cell):
     # ---- steps
 
     def _check_gradients(self, gradients: Any) -> Sequence[Tensor | None]:
-        """One a parameter. Sizes are looked at by the update; where it comes in several calls, they
-        are looked at before: a failing step must change nothing."""
+        """One a parameter; the update looks at their sizes."""
         cls = type(self).__name__
         if not isinstance(gradients, tuple | list):
             got = type(gradients).__name__
@@ -197,28 +196,24 @@ class Optimizer(Cell):
             raise ValueError(
                 f"For '{cls}', {len(self.parameters)} parameters but {len(gradients)} gradients"
             )
-        if len(self._batches) > 1:
-            for p, g in zip(self.parameters, gradients, strict=True):
-                if g is not None and g.shape != p.shape:
-                    raise ValueError(
-                        f"For '{cls}', parameter '{p.name}' has shape {p.shape}, its gradient "
-                        f"{g.shape}"
-                    )
         return gradients
 
     def construct(self, gradients: Sequence[Tensor | None]) -> bool:
-        """Applies one gradient a parameter (None leaves that parameter alone); returns True."""
+        """Applies one gradient a parameter (None leaves that parameter alone); returns True. A step
+        that fails changes nothing."""
         gradients = self._check_gradients(gradients)
         step = self.global_step + 1
         numbers = [
             self._numbers(self._rate(b.rate), step, self._decay(b.decay)) for b in self._batches
         ]
+        groups = []
         for batch, values in zip(self._batches, numbers, strict=True):
             whole = len(numbers) == 1
             grads = gradients if whole else [gradients[i] for i in batch.places]
             if batch.centralized:
                 grads = [_centralized(g) for g in grads]
-            update_params(self._op, batch.params, batch.states, grads, values, **self._attributes())
+            groups.append((batch.params, batch.states, grads, values))
+        update_params(self._op, groups, **self._attributes())
         self.global_step._assign(step)
         return True
 
