@@ -16,6 +16,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 __all__ = ["Pool", "chunks"]
@@ -48,9 +50,20 @@ def _portable(error: BaseException) -> BaseException:
     return stand_in
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """A process started here does not hear Ctrl-C before it says what to do about it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(connection: Any) -> None:
     """The life of a worker process: a function first, then chunks until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     try:
         work = pickle.loads(connection.recv_bytes())
         while True:
@@ -99,10 +112,12 @@ class Pool:
                 "python_multiprocessing=False uses threads"
             ) from error
         spawn = multiprocessing.get_context("spawn")
+        resource_tracker.ensure_running()  # starting it would let the signal through
         for _ in range(self._num):
             here, there = spawn.Pipe()
             process = spawn.Process(target=_serve, args=(there,), daemon=True)
-            process.start()
+            with _deaf_to_interrupts():
+                process.start()
             there.close()
             self._processes.append((process, here))
             here.send_bytes(payload)
