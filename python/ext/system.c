@@ -1,5 +1,6 @@
 /* Random state, memory figures, threads, and living with Python's lock and with fork. */
 #include <pthread.h>
+#include <time.h>
 
 #include "core.h"
 
@@ -17,11 +18,28 @@ static void take_back(void *state) {
     if (state) PyEval_RestoreThread(state);
 }
 
+/* Signals are looked at and other threads let in a few times a second: that takes microseconds, the
+ * clock some nanoseconds. */
+static Status turn(void) {
+    enum { PAUSE = 50 * 1000 * 1000 };
+    static _Thread_local int64_t next;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    int64_t at = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (at < next) return OK;
+    next = at + PAUSE;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyEval_RestoreThread(PyEval_SaveThread());
+    Status status = PyErr_CheckSignals() ? status_of_exception("a signal's handler") : OK;
+    PyGILState_Release(state);
+    return status;
+}
+
 /* The compute threads do not survive a fork: the child works alone. */
 static void in_child(void) { parallel_set_threads(1); }
 
 void system_init(void) {
-    long_run = (LongRunHooks){let_go, take_back};
+    long_run = (LongRunHooks){let_go, take_back, turn};
     pthread_atfork(NULL, NULL, in_child);
 }
 

@@ -37,10 +37,12 @@ Status dispatch2(OpId id, const void *attrs, Tensor *x, Tensor *y, Tensor **out)
 Status tensor_fill(const TensorType *type, double value, Tensor **out);
 
 /* Called around runs that take long (tens of microseconds and more), so that the Python layer can
- * release its lock. NULL: nothing. */
+ * release its lock, and at each turn of a graph's loop, so that Ctrl-C can end it: what is not OK
+ * does. NULL: nothing. */
 typedef struct LongRunHooks {
     void *(*begin)(void);
     void (*end)(void *state);
+    Status (*turn)(void);
 } LongRunHooks;
 extern LongRunHooks long_run;
 /* Element operations (kernel_cost) from which that is worth it: about 10 us. */

@@ -157,7 +157,10 @@ static Status run_body(Run *r) {
     RegionId region = BODY;
     NodeId at = g->regions[BODY].first;
     for (;;) {
-        while (!at && region != BODY) at = leave(r, &region);
+        while (!at && region != BODY) {
+            if (long_run.turn) TRY(long_run.turn());
+            at = leave(r, &region);
+        }
         if (!at) return OK;
         const Node *n = graph_node(g, at);
         if (n->kind == N_IF || n->kind == N_WHILE) {

@@ -175,6 +175,13 @@ static bool flag_of(const Replay *r, const Step *s) {
     return flag;
 }
 
+/* Backwards: a loop's next turn. */
+static Status jump(const Step *s, int32_t *at) {
+    bool turns = s->target < *at;
+    *at = s->target;
+    return turns && long_run.turn ? long_run.turn() : OK;
+}
+
 /* *next: the step that comes after it. */
 static Status run_other(Replay *r, Step *s, int32_t *next) {
     switch ((StepKind)s->kind) {
@@ -184,7 +191,7 @@ static Status run_other(Replay *r, Step *s, int32_t *next) {
         if (s->fork) *next += s->fork->nsteps - 1;
         return run_on_device(r, s);
     case STEP_UNLESS: *next = flag_of(r, s) ? *next : s->target; return OK;
-    case STEP_JUMP: *next = s->target; return OK;
+    case STEP_JUMP: return jump(s, next);
     case STEP_DRAW: draw(r, s); return OK;
     case STEP_HOST: return run_host(r, s);
     case STEP_PUSH: return push(r, s);

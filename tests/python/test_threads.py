@@ -1,7 +1,6 @@
 """Several Python threads, Ctrl-C, fork, and the start of a fresh interpreter."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -101,30 +100,61 @@ def run_python(code, **kwargs):
                           text=True, timeout=200, **kwargs)
 
 
+INTERRUPTED = """
+    import signal, threading, time, diptych as ms, numpy as np
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have none
+    calls = sent = 0
+
+    def interrupt():
+        global sent
+        while calls < 2:
+            time.sleep(0.001)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        sent = calls
+"""
+
+
 @pytest.mark.parametrize("size", [16, 20_000_000])
 def test_interrupt(size):
-    """The program sets Python's handler itself: background jobs of a shell start without one."""
-    code = f"""
-        import signal, time, diptych as ms, numpy as np
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        x = ms.Tensor(np.ones({size}, np.float32))
-        print("go", flush=True)
-        try:
-            while True:
-                y = ms.ops.tanh(x)
-        except KeyboardInterrupt:
-            print("stopped", flush=True)
-    """
-    p = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE,
-                         text=True)
-    assert p.stdout.readline() == "go\n"
-    time.sleep(0.3)
-    p.send_signal(signal.SIGINT)
+    """By work, not by time: after the signal no more than the call in progress ends."""
+    code = INTERRUPTED + f"""
+    x = ms.Tensor(np.ones({size}, np.float32))
+    threading.Thread(target=interrupt).start()
     try:
-        out, _ = p.communicate(timeout=120)
-    finally:
-        p.kill()
-    assert out == "stopped\n" and p.returncode == 0
+        while True:
+            y = ms.ops.tanh(x)
+            calls += 1
+    except KeyboardInterrupt:
+        print("stopped", calls - sent <= 2)
+    """
+    done = run_python(code)
+    assert done.stdout == "stopped True\n", done.stderr
+
+
+def test_interrupt_in_a_compiled_loop(tmp_path):
+    """A loop that never ends by itself: it stops, and the writes of the run are undone."""
+    code = INTERRUPTED + """
+    p = ms.Parameter(ms.Tensor([1.0]), name="p")
+
+    @ms.jit
+    def grow(x):
+        p.set_data(x)
+        while (x > 0).all():
+            x = x + 1
+        return x
+
+    grow(ms.Tensor([-1.0]))
+    threading.Thread(target=interrupt).start()
+    calls = 2
+    try:
+        grow(ms.Tensor([1.0]))
+    except KeyboardInterrupt:
+        print("stopped", p.asnumpy())
+    """
+    script = tmp_path / "grow.py"  # compiling reads the source
+    script.write_text(textwrap.dedent(code))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=200)
+    assert done.stdout == "stopped [-1.]\n", done.stderr
 
 
 def test_fork_after_use():
