@@ -25,8 +25,11 @@ typedef double T;
 typedef T V __attribute__((vector_size(VBYTES)));
 typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
 enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256 };
-/* Products with strided rows of a: so many inner steps and columns of b are packed at once. */
-enum { KT = 128, NT = 256 };
+/* Products with strided rows of a, more than FAR_ROWS x FAR_COLUMNS: so many inner steps and
+ * columns of b are packed at once. These sizes are the same everywhere, and so are the bits on
+ * every set with fused multiply-add: an element is the sum over its inner steps in blocks of KC (or
+ * KT), one after the other. */
+enum { KT = 128, NT = 256, FAR_ROWS = 14, FAR_COLUMNS = 256 / sizeof(T) };
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -201,25 +204,36 @@ static void clear(const Gemm *g) {
         memset((T *)g->c + i * g->crs, 0, (size_t)g->n * sizeof(T));
 }
 
-/* Dot products of one vector with contiguous rows. */
+/* Dot products of one vector with contiguous rows, in lanes of one width everywhere. */
+typedef T Lanes __attribute__((vector_size(64)));
+typedef T FarLanes __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
+enum { NLANES = 64 / sizeof(T) };
+
 static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, T *c, bool add) {
+#define TERM(p) (*(const FarLanes *)(x + (p)) * *(const FarLanes *)(y + (p)))
     for (int64_t j = 0; j < n; j++) {
         const T *y = rows + j * step;
-        V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        Lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
         int64_t p = 0;
-        for (; p + 4 * VL <= k; p += 4 * VL) {
-            s0 += load(x + p) * load(y + p);
-            s1 += load(x + p + VL) * load(y + p + VL);
-            s2 += load(x + p + 2 * VL) * load(y + p + 2 * VL);
-            s3 += load(x + p + 3 * VL) * load(y + p + 3 * VL);
+        for (; p + 4 * NLANES <= k; p += 4 * NLANES) {
+            s0 += TERM(p);
+            s1 += TERM(p + NLANES);
+            s2 += TERM(p + 2 * NLANES);
+            s3 += TERM(p + 3 * NLANES);
         }
-        for (; p + VL <= k; p += VL) s0 += load(x + p) * load(y + p);
+        for (; p + NLANES <= k; p += NLANES) s0 += TERM(p);
+        if (p < k) {
+            Lanes xs = {0}, ys = {0};
+            memcpy(&xs, x + p, (size_t)(k - p) * sizeof(T));
+            memcpy(&ys, y + p, (size_t)(k - p) * sizeof(T));
+            s0 += xs * ys;
+        }
         s0 = (s0 + s1) + (s2 + s3);
         T sum = 0;
-        for (int i = 0; i < VL; i++) sum += s0[i];
-        for (; p < k; p++) sum += x[p] * y[p];
+        for (int i = 0; i < NLANES; i++) sum += s0[i];
         c[j] = add ? c[j] + sum : sum;
     }
+#undef TERM
 }
 
 /* A block of rows of a, column by column: far strides cost more in address translation, once for
@@ -261,7 +275,7 @@ static void run(const Gemm *given) {
     }
     if (g.m == 1 && g.acs == 1 && g.brs == 1)
         return dots(g.a, g.k, g.b, g.bcs, g.n, g.c, g.accumulate);
-    if (g.acs != 1 && g.m > MR && g.n > 2 * NR) {
+    if (g.acs != 1 && g.m > FAR_ROWS && g.n > FAR_COLUMNS) {
         for (int64_t j = 0; j < g.n; j += NT)
             for (int64_t p = 0; p < g.k; p += KT)
                 run_part(&g, j, min_i64(NT, g.n - j), p, min_i64(KT, g.k - p));

@@ -6,13 +6,8 @@
 
 #include "base/base.h"
 
-#if defined(__AVX512F__)
+/* Lanes of one width everywhere: sums have the same bits on every set with fused multiply-add. */
 enum { VBYTES = 64 };
-#elif defined(__AVX2__)
-enum { VBYTES = 32 };
-#else
-enum { VBYTES = 16 };
-#endif
 #if defined(CT_f32)
 typedef float T;
 #else
@@ -25,6 +20,16 @@ enum { VL = VBYTES / sizeof(T), WIDE = 4 * VL, ROW_BLOCK = 4096 };
 static inline V load(const T *p) { return *(const U *)p; }
 static inline void store(T *p, V v) { *(U *)p = v; }
 static inline V splat(T x) { return x - (V){0}; }
+/* Chains of single sums say where they fuse: the compiler would vectorise the products alone. */
+static inline T madd(T a, T b, T sum) {
+#if defined(__FMA__) && defined(CT_f32)
+    return __builtin_fmaf(a, b, sum);
+#elif defined(__FMA__)
+    return __builtin_fma(a, b, sum);
+#else
+    return sum + a * b;
+#endif
+}
 
 #if defined(__clang__)
 #define EACH(n) _Pragma("clang loop vectorize(assume_safety)") for (int64_t i = 0; i < (n); i++)
@@ -94,7 +99,7 @@ static void columns_square(int64_t rows, int64_t step, int64_t n, const void *sr
         T a = 0;
         for (int64_t r = 0; r < rows; r++) {
             T d = x[r * step + c] - m[c];
-            a += d * d;
+            a = madd(d, d, a);
         }
         s[c] = a;
     }
@@ -123,7 +128,7 @@ static void columns_dot(int64_t rows, int64_t step, int64_t n, const void *grad,
         T a = 0, b = 0;
         for (int64_t r = 0; r < rows; r++) {
             a += g[r * step + c];
-            b += g[r * step + c] * (x[r * step + c] - m[c]);
+            b = madd(g[r * step + c], x[r * step + c] - m[c], b);
         }
         s[c] = a;
         d[c] = b;

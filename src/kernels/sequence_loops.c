@@ -7,13 +7,8 @@
 #include "base/base.h"
 #include "ops/words_c.h"
 
-#if defined(__AVX512F__)
+/* Lanes of one width everywhere: sums have the same bits on every set with fused multiply-add. */
 enum { VBYTES = 64 };
-#elif defined(__AVX2__)
-enum { VBYTES = 32 };
-#else
-enum { VBYTES = 16 };
-#endif
 typedef V Lanes __attribute__((vector_size(VBYTES)));
 typedef V Unaligned __attribute__((vector_size(VBYTES), aligned(sizeof(V)), may_alias));
 enum { VL = VBYTES / sizeof(V) };
