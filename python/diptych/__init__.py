@@ -30,9 +30,11 @@ from .common.grad import (
     value_and_grad,
     vjp,
 )
+from .common.host import TensorSpec, host_callback
 from .common.initializer import initializer
 from .common.mutables import mutable
 from .common.parameter import Parameter, ParameterTuple
+from .common.static import static, static_range
 from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
 from .compile import jit, jit_disabled
 from .context import (

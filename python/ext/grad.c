@@ -252,6 +252,7 @@ static PyObject *record(PyObject *module, PyObject *args) {
         goto done;
     for (Py_ssize_t i = 0; i < nout; i++) out[i] = tensor_alias(out[i]);
     if (tape_wants((int)nin, in)) {
+        if (capture_is_on()) capture_note_custom(capture_now);
         CustomGrad custom = {call_backward, drop, Py_NewRef(backward)};
         Status status = tape_record_custom(PyUnicode_AsUTF8(PyTuple_GET_ITEM(args, 0)), custom,
                                            (int)nin, in, (int)nout, out);

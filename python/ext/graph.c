@@ -341,9 +341,19 @@ static Status host_call(void *ctx, int nin, Tensor *const *in, int nout, Tensor 
     return status;
 }
 
-/* The call as a node, with its results as a tuple; takes h over. */
-static PyObject *add_host(Capture *c, HostCall *h, bool late, PyObject *function, PyObject *list) {
-    Py_ssize_t n, nout = h->nout;
+/* The call of a Python function as a node of `c`: results are of the types in `specs`. */
+static PyObject *host_node(Capture *c, PyObject *function, PyObject *list, PyObject *specs,
+                           bool late) {
+    Py_ssize_t n, nout = specs ? PyList_GET_SIZE(specs) : 0;
+    HostCall *h = calloc(1, sizeof *h + (size_t)nout * sizeof *h->types);
+    if (!h) return PyErr_NoMemory();
+    h->nout = (int)nout;
+    for (Py_ssize_t i = 0; i < nout; i++) {
+        PyObject *dtype, *shape;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(specs, i), "OO", &dtype, &shape) ||
+            !type_of(dtype, shape, &h->types[i]))
+            return free(h), NULL;
+    }
     Tensor **in = tensors_of(list, &n), **out = in ? room(nout) : NULL;
     if (!out) return free(h), PyMem_Free(in), NULL;
     h->function = Py_NewRef(function);
@@ -365,19 +375,9 @@ static PyObject *graph_host(PyObject *self, PyObject *args, PyObject *keywords) 
     if (!c || !PyArg_ParseTupleAndKeywords(args, keywords, "OOO!|p:host", names, &function, &list,
                                            &PyList_Type, &specs, &late))
         return NULL;
-    Py_ssize_t nout = PyList_GET_SIZE(specs);
-    if (late && nout)
+    if (late && PyList_GET_SIZE(specs))
         return PyErr_SetString(PyExc_ValueError, "host: a deferred call has no results"), NULL;
-    HostCall *h = calloc(1, sizeof *h + (size_t)nout * sizeof *h->types);
-    if (!h) return PyErr_NoMemory();
-    h->nout = (int)nout;
-    for (Py_ssize_t i = 0; i < nout; i++) {
-        PyObject *dtype, *shape;
-        if (!PyArg_ParseTuple(PyList_GET_ITEM(specs, i), "OO", &dtype, &shape) ||
-            !type_of(dtype, shape, &h->types[i]))
-            return free(h), NULL;
-    }
-    return add_host(c, h, late, function, list);
+    return host_node(c, function, list, specs, late);
 }
 
 /* ---- parameters */
@@ -678,22 +678,30 @@ static PyObject *symbol(PyObject *module, PyObject *o) {
     return PyLong_FromUnsignedLong(IS_TENSOR(o) ? TENSOR(o)->t->symbol : 0);
 }
 
+static PyObject *call_now(PyObject *function, PyObject *tensors) {
+    PyObject *tuple = PySequence_Tuple(tensors);
+    PyObject *result = tuple ? PyObject_Call(function, tuple, NULL) : NULL;
+    Py_XDECREF(tuple);
+    return result;
+}
+
 /* call_later(function, tensors): in a running capture the call becomes a node, made after a run has
  * succeeded; otherwise it is made now. */
 static PyObject *call_later(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;
     if (n != 2) return PyErr_SetString(PyExc_TypeError, "call_later(function, tensors)"), NULL;
-    if (!capture_is_on()) {
-        PyObject *tuple = PySequence_Tuple(args[1]);
-        PyObject *result = tuple ? PyObject_Call(args[0], tuple, NULL) : NULL;
-        Py_XDECREF(tuple);
-        return result;
-    }
-    HostCall *h = calloc(1, sizeof *h);
-    PyObject *nothing = h ? add_host(capture_now, h, true, args[0], args[1]) : PyErr_NoMemory();
-    if (!nothing) return NULL;
-    Py_DECREF(nothing);
-    Py_RETURN_NONE;
+    if (!capture_is_on()) return call_now(args[0], args[1]);
+    return host_node(capture_now, args[0], args[1], NULL, true);
+}
+
+/* call_host(function, tensors, [(dtype, shape), ...]): in a running capture the call becomes a node
+ * with results of these types; otherwise it is made now. */
+static PyObject *call_host(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 3 || !PyList_Check(args[2]))
+        return PyErr_SetString(PyExc_TypeError, "call_host(function, tensors, [...])"), NULL;
+    if (!capture_is_on()) return call_now(args[0], args[1]);
+    return host_node(capture_now, args[0], args[1], args[2], false);
 }
 
 static PyObject *is_capturing(PyObject *module, PyObject *none) {
@@ -729,6 +737,9 @@ static PyMethodDef functions[] = {
      "recompute(): gradients compute again what calls make until recomputed()."},
     {"recomputed", CFUNC(recomputed), METH_FASTCALL,
      "recomputed(part, results): ends the part that recompute() has begun."},
+    {"call_host", CFUNC(call_host), METH_FASTCALL,
+     "call_host(function, tensors, [(dtype, shape), ...]) -> tuple of Tensors: calls now, or, "
+     "while a graph is captured, in each run."},
     {"symbol", symbol, METH_O, "Number of the tensor's value in its graph; 0: it is concrete."},
     {"is_symbolic", is_symbolic, METH_O, "Whether this is a tensor of a graph being captured."},
     {0},

@@ -24,6 +24,7 @@ typedef struct Handles {
 typedef struct RegionNote {
     uint64_t since; /* the tape's clock when it was made */
     bool in_loop;
+    bool has_custom; /* a gradient of its own was recorded inside */
 } RegionNote;
 
 struct Capture {
@@ -270,9 +271,18 @@ RegionId capture_region(Capture *c, RegionId parent) {
         c->notes = checked(realloc(c->notes, c->cap_notes * sizeof *c->notes));
     }
     RegionId outer = c->graph->regions[r].parent;
-    c->notes[r] = (RegionNote){tape_clock(), outer != BODY && c->notes[outer].in_loop};
+    bool in_loop = outer != BODY && c->notes[outer].in_loop;
+    c->notes[r] = (RegionNote){.since = tape_clock(), .in_loop = in_loop};
     return r;
 }
+
+void capture_note_custom(Capture *c) {
+    c->graph->has_custom = true;
+    for (uint32_t i = 0; i < c->depth; i++)
+        if (c->stack[i] != BODY) c->notes[c->stack[i]].has_custom = true;
+}
+bool capture_has_custom(const Capture *c, RegionId r) { return c->notes[r].has_custom; }
+
 uint64_t capture_region_since(const Capture *c, RegionId r) { return c->notes[r].since; }
 void capture_region_loops(Capture *c, RegionId r) { c->notes[r].in_loop = true; }
 

@@ -129,6 +129,9 @@ Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type);
 Tensor *capture_symbol(Capture *c, Value v);
 /* The tape's clock when the region was made: older links stand outside of it. */
 uint64_t capture_region_since(const Capture *c, RegionId r);
+/* A gradient of its own (a bprop, a hook) is recorded: what captures nodes again would miss it. */
+void capture_note_custom(Capture *c);
+bool capture_has_custom(const Capture *c, RegionId r); /* in it or deeper */
 /* Inside of region r every node's handles are kept: a loop's body is captured again for its
  * gradient, with the links that its inputs had. */
 void capture_region_loops(Capture *c, RegionId r);

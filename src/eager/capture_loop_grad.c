@@ -199,6 +199,11 @@ static Status loop_backward(void *ctx, int nout, Tensor *const *g, int nin, Tens
     if (tape_is_on())
         return FAIL(UNSUPPORTED, "gradients of the gradient of a loop on a tensor condition are "
                                  "not taken; a loop with a known number of turns can be");
+    const RegionId *parts = graph_node(capture_graph(c), f->node)->regions;
+    if (capture_has_custom(c, parts[0]) || capture_has_custom(c, parts[1]))
+        return FAIL(UNSUPPORTED,
+                    "the gradient of a loop on a tensor: a gradient of its own (bprop, "
+                    "vjp, hook) inside of the loop is not taken");
     int all = f->n + f->nedges;
     Left left = {0};
     Graph *graph = capture_graph(c);

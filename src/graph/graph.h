@@ -94,6 +94,7 @@ typedef struct Graph {
     Line *lines;
     Value *inputs;    /* of the body */
     uint32_t nstacks; /* numbers given to N_PUSH, N_POP and N_LEFT */
+    bool has_custom;  /* gradients of its own stood on the tape, which its nodes do not show */
     uint32_t nnodes, nvalues, nregions, nlines, ninputs;
     uint32_t cap_nodes, cap_values, cap_regions, cap_lines, cap_inputs;
     struct GraphBlock *blocks; /* the arena of arrays, attributes and texts */

@@ -139,6 +139,10 @@ bool program_fits(const Program *p) {
 Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *values, Tensor **out) {
     if (capture_is_on())
         return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
+    if (p->graph->has_custom)
+        return FAIL(UNSUPPORTED,
+                    "gradients of gradients, or of loops on tensors, in a compiled function: a "
+                    "gradient of its own (bprop, vjp, hook) inside of it is not taken");
     Tensor **inputs = malloc((p->graph->ninputs + 1) * sizeof *inputs);
     if (!inputs) abort(); /* bookkeeping: the pool_small policy */
     failed_at = NULL;

@@ -17,6 +17,7 @@ from .basic import *  # noqa: E402, F403
 from .composite import *  # noqa: E402, F403
 from .ctc import *  # noqa: E402, F403
 from .detect import *  # noqa: E402, F403
+from .higher import *  # noqa: E402, F403
 from .layers import *  # noqa: E402, F403
 from .loss import *  # noqa: E402, F403
 from .neural import *  # noqa: E402, F403

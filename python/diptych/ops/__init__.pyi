@@ -96,9 +96,6 @@ from .basic import value_and_grad as value_and_grad
 from .basic import vjp as vjp
 from .basic import where as where
 from .composite import GradOperation as GradOperation
-from .composite import HyperMap as HyperMap
-from .composite import Map as Map
-from .composite import MultitypeFuncGraph as MultitypeFuncGraph
 from .composite import addbmm as addbmm
 from .composite import addcdiv as addcdiv
 from .composite import addcmul as addcmul

@@ -13,9 +13,6 @@ from ..common.grad import GradOperation
 
 __all__ = [
     "GradOperation",
-    "HyperMap",
-    "Map",
-    "MultitypeFuncGraph",
     "addbmm",
     "addcdiv",
     "addcmul",
@@ -393,68 +390,3 @@ def sigmoid_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
 def constexpr(fn: Callable | None = None, **options: Any) -> Callable:
     """Marks a function of constants; every function is one in eager mode."""
     return (lambda f: f) if fn is None else fn
-
-
-class MultitypeFuncGraph:
-    """A function chosen by the kinds of its arguments: ``@graph.register("Tensor", "Number")``."""
-
-    _KINDS: dict[str, Callable[[Any], bool]] = {
-        "Tensor": lambda v: isinstance(v, Tensor),
-        "Number": lambda v: isinstance(v, int | float) and not isinstance(v, bool),
-        "Bool": lambda v: isinstance(v, bool),
-        "String": lambda v: isinstance(v, str),
-        "Tuple": lambda v: isinstance(v, tuple),
-        "List": lambda v: isinstance(v, list),
-        "None": lambda v: v is None,
-        "Function": callable,
-    }
-
-    def __init__(self, name: str, read_value: bool = False) -> None:
-        self.name = name
-        self._entries: list[tuple[tuple[str, ...], Callable]] = []
-
-    def register(self, *kinds: str) -> Callable[[Callable], Callable]:
-        """The function for arguments of these kinds."""
-        for kind in kinds:
-            if kind not in self._KINDS:
-                known = ", ".join(self._KINDS)
-                raise ValueError(f"register: kind {kind!r} is unknown; legal: {known}")
-
-        def keep(fn: Callable) -> Callable:
-            self._entries.append((kinds, fn))
-            return fn
-
-        return keep
-
-    def __call__(self, *args: Any) -> Any:
-        for kinds, fn in self._entries:
-            if len(kinds) == len(args) and all(
-                self._KINDS[k](a) for k, a in zip(kinds, args, strict=True)
-            ):
-                return fn(*args)
-        got = ", ".join(type(a).__name__ for a in args)
-        raise TypeError(f"{self.name}: no function is registered for ({got})")
-
-
-class HyperMap:
-    """``HyperMap()(fn, a, b)`` applies fn to the leaves of equally nested tuples and lists."""
-
-    def __init__(self, ops: Callable | None = None, reverse: bool = False) -> None:
-        self._fn = ops
-
-    def __call__(self, *args: Any) -> Any:
-        fn, values = (args[0], args[1:]) if self._fn is None else (self._fn, args)
-        return self._apply(fn, values)
-
-    def _apply(self, fn: Callable, values: tuple[Any, ...]) -> Any:
-        if not isinstance(values[0], tuple | list):
-            return fn(*values)
-        made = [self._apply(fn, v) for v in zip(*values, strict=True)]
-        return tuple(made) if isinstance(values[0], tuple) else made
-
-
-class Map(HyperMap):
-    """HyperMap of one level."""
-
-    def _apply(self, fn: Callable, values: tuple[Any, ...]) -> Any:
-        return tuple(fn(*v) for v in zip(*values, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import datetime
 import functools
 import inspect
 import os
@@ -33,7 +34,11 @@ _NATIVE = tuple(
     _PACKAGE + name
     for name in ("ops" + os.sep, "common" + os.sep, "context.py", "runtime.py", "io.py")
 )
-_STAGED = tuple(_PACKAGE + os.path.join("common", name) for name in ("grad.py", "mutables.py"))
+# Among those, what calls the user's functions or has conditions on values.
+_STAGED = tuple(
+    _PACKAGE + os.path.join(*name)
+    for name in (("common", "grad.py"), ("common", "mutables.py"), ("ops", "higher.py"))
+)
 
 # Methods of list, dict, set ... that change nothing.
 _PURE = frozenset(
@@ -45,11 +50,18 @@ _MUTABLE = (list, dict, set, bytearray, collections.deque)
 _RULED = (type, types.BuiltinFunctionType, types.WrapperDescriptorType)
 _ASSIGNING = ("assign", "assign_add", "assign_sub")
 
-_FROZEN = {
+# What is another value in each run, by module or by function.
+_FROZEN: dict[Any, str] = {
     "time": "the time",
     "random": "a random number of Python's",
-    "numpy.random": "a random number of NumPy's",
-    "numpy.random.mtrand": "a random number of NumPy's",
+    "secrets": "a random number of Python's",
+    "uuid": "a random number of Python's",
+    os.urandom: "a random number of the system",
+    datetime.date.today: "the time",
+    datetime.datetime.now: "the time",
+    datetime.datetime.today: "the time",
+    input: "a line of the user's",
+    open: "a file",
 }
 
 
@@ -220,16 +232,8 @@ def _spread(
 
 
 def _run(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    module = getattr(fn, "__module__", None) or type(getattr(fn, "__self__", None)).__module__
-    if module in _FROZEN:
-        raise interp.error(
-            GraphTypeError,
-            "Unsupported type in Graph mode",
-            "DP307",
-            getattr(fn, "__name__", str(fn)),
-            why=f"{_FROZEN[module]} read while staging would be the same in every run",
-            fix="read it outside and pass it as an argument",
-        )
+    if not interp.may_freeze:
+        _refuse_frozen(interp, fn)
     if getattr(fn, "__name__", "") in _ASSIGNING and isinstance(args[0], Tensor):
         writable(interp, args[0])
     late = [v for v in (*args, *kwargs.values()) if is_late(v)]
@@ -278,6 +282,25 @@ def _note_written(interp: Interpreter, shown: list[tuple[Tensor, Tensor]]) -> No
             _core.repoint(tensor, before)
             writable(interp, tensor)
             _core.repoint(tensor, now)
+
+
+def _refuse_frozen(interp: Interpreter, fn: Any) -> None:
+    module = getattr(fn, "__module__", None) or type(getattr(fn, "__self__", None)).__module__
+    if module.startswith("numpy.random"):
+        what = "a random number of NumPy's"
+    else:
+        what = _FROZEN.get(fn if isinstance(fn, _RULED) else None) or _FROZEN.get(module)
+    if what is None or isinstance(fn, type):
+        return
+    raise interp.error(
+        GraphTypeError,
+        "Unsupported type in Graph mode",
+        "DP307",
+        getattr(fn, "__name__", str(fn)),
+        why=f"{what} read while staging would be the same in every run",
+        fix="read it outside and pass it as an argument, or write ms.static(...) around it "
+        "to keep one value for good",
+    )
 
 
 def _needs_numbers(

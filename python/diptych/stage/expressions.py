@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
+from ..common.static import static
 from .access import get_attribute, get_item, iterate, store
 from .comprehensions import COMPREHENSIONS
 from .frame import Frame
 from .operators import BINARY, COMPARE, UNARY, binary, unary
 from .source import code_for
-from .text import format_value, joined_text
+from .text import format_value, is_late, joined_text
 from .values import Choice, Scalar, Undef
 
 if TYPE_CHECKING:
@@ -194,6 +195,16 @@ def _dict(interp: Interpreter, node: ast.Dict, frame: Frame) -> Any:
 
 def _call(interp: Interpreter, node: ast.Call, frame: Frame) -> Any:
     fn = interp.evaluate(node.func, frame)
+    if fn is static:
+        with interp.freezing():
+            value = _called(interp, fn, node, frame)
+        if is_late(value):
+            raise interp.static_needed("known at run time only", "ms.static computes it now")
+        return value
+    return _called(interp, fn, node, frame)
+
+
+def _called(interp: Interpreter, fn: Any, node: ast.Call, frame: Frame) -> Any:
     args = tuple(_items(interp, node.args, frame))
     kwargs: dict[str, Any] = {}
     for keyword in node.keywords:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
@@ -48,6 +50,7 @@ class Interpreter(Forking):
         self.derived: dict[int, Any] = {}
         self.max_depth = max_depth
         self.made_cells: dict[int, types.CellType] = {}
+        self.may_freeze = False  # whether clocks and the like may be read: inside of ms.static
         self.conditions: list[Tensor] = []  # facts are kept by id: nothing may take the id over
 
     # ---- errors and positions
@@ -74,6 +77,15 @@ class Interpreter(Forking):
         if not getattr(error, "__notes__", None) and self.frames:
             stack = [frame.position() for frame in self.frames]
             error.add_note(location(stack))
+
+    @contextmanager
+    def freezing(self) -> Iterator[None]:
+        """Inside, what changes from run to run may be read once and for all."""
+        before, self.may_freeze = self.may_freeze, True
+        try:
+            yield
+        finally:
+            self.may_freeze = before
 
     # ---- conditions
 

@@ -127,12 +127,12 @@ class _Staging:
         with self._builder.recording(), _deep_recursion(self._max_depth):
             try:
                 structure, writes = self._call(fn, args, kwargs)
+                if self._seal is not None:  # gradients of the function's own see its variables
+                    self._outputs += self._seal(
+                        self._builder.graph, self._builder.inputs, list(self._outputs)
+                    )
             finally:
                 self._interp.journal.cut(0)
-            if self._seal is not None:
-                self._outputs += self._seal(
-                    self._builder.graph, self._builder.inputs, list(self._outputs)
-                )
             self._builder.finish(self._outputs)
         reads = list(observer.reads.values())
         hidden = observer.hidden
