@@ -216,3 +216,113 @@ def test_a_call_computed_once_names_all_its_lines() -> None:
     text = str(caught.value)
     assert "first = ms.ops.gather" in text and "second = ms.ops.gather" in text
     assert text.count("the same call, computed once") == 1
+
+
+# ---- several errors a run
+
+
+def reads_clock(x):
+    t = time.time()
+    return x + t
+
+
+def several(x):
+    n = np.linalg.norm(x)
+    y = x.asnumpy() + n  # n is no second error
+    z = reads_clock(x)
+    if x.sum() > 0:
+        w = x[0].tolist()
+        x = x + w
+    return x + y + z
+
+
+def test_independent_errors_come_together():
+    with pytest.raises(TypeError) as caught:
+        stage(several, (ms.Tensor([[1.0, 2.0]]),))
+    text = str(caught.value)
+    assert isinstance(caught.value, GraphError) and text.startswith("Unsupported type")
+    marked = [line.split("| ")[1].strip() for line in text.splitlines() if " | " in line]
+    code = [line for line in marked if not line.startswith("^")]
+    assert code == [
+        "n = np.linalg.norm(x)",
+        "y = x.asnumpy() + n  # n is no second error",
+        "t = time.time()",
+        "w = x[0].tolist()",
+    ]
+    assert "3 more in the same function:" in text
+
+
+def test_errors_stop_at_five():
+    def many(x):
+        a = x.asnumpy()
+        b = x.tolist()
+        c = np.linalg.norm(x)
+        d = time.monotonic()
+        e = time.time()
+        f = random.random()
+        return a, b, c, d, e, f
+
+    with pytest.raises(TypeError) as caught:
+        stage(many, (ms.Tensor([1.0]),))
+    assert str(caught.value).count("[DP3") == 5
+
+
+def test_what_is_staged_twice_is_told_once():
+    def looped(x):
+        while True:
+            x = x * 2
+            y = x.asnumpy()
+            if x.sum() > 10:
+                break
+        for i in range(100):
+            z = np.sin(x) + i
+        return x, y, z
+
+    with pytest.raises(TypeError) as caught:
+        stage(looped, (ms.Tensor([1.0]),))
+    assert str(caught.value).count("asnumpy() needs") == 1
+
+
+def test_an_exception_of_the_program_after_an_error_does_not_hide_it():
+    def fn(x):
+        y = x.asnumpy()
+        raise KeyError(str(x.shape))
+        return y
+
+    with pytest.raises(TypeError, match="asnumpy"):
+        stage(fn, (ms.Tensor([1.0]),))
+
+
+# ---- recursion
+
+
+def halve(x):
+    if x > 1:
+        return 1 + halve(x // 2)
+    return x * 0
+
+
+def crossing(x):
+    if x < 0:
+        return x
+    if x > 3:
+        return crossing(x - 1) + crossing(x - 2)
+    return crossing(x - 3)
+
+
+@pytest.mark.parametrize("fn", [halve, crossing])
+def test_recursion_on_a_tensor_is_refused_at_once(fn):
+    with pytest.raises(RuntimeError, match=r"depth limit(.|\n)*call 64 of(.|\n)*while loop"):
+        stage(fn, (ms.Tensor(40),))
+
+
+def counted(x, n):
+    if x > 0:
+        return x if n == 0 else counted(x - 1, n - 1)
+    return x * 0
+
+
+def test_recursion_that_a_number_ends_is_staged():
+    for x in (100, 30):
+        made = Compiled(counted)(ms.Tensor(x), 90)
+        assert made.item() == counted(ms.Tensor(x), 90).item()

@@ -17,9 +17,11 @@ __all__ = [
     "GraphError",
     "GraphRuntimeError",
     "GraphTypeError",
+    "Poisoned",
     "Position",
     "StaticNeeded",
     "excerpt",
+    "joined",
     "location",
     "message",
 ]
@@ -39,6 +41,10 @@ class GraphRuntimeError(RuntimeError, GraphError):
 
 class StaticNeeded(GraphTypeError):
     """A value known only at run time stands where staging must know it."""
+
+
+class Poisoned(GraphTypeError):
+    """A value that there is none of, because of an error that is noted already."""
 
 
 class DeadPath(BaseException):
@@ -112,6 +118,16 @@ def message(
     if fix:
         lines.append(f"  Fix: {fix}")
     return "\n".join(line for line in lines if line)
+
+
+def joined(errors: Sequence[GraphError]) -> GraphError:
+    """Several errors as one, of the class of the first."""
+    first = errors[0]
+    if len(errors) == 1:
+        return first
+    texts = [str(error) for error in errors]
+    head = f"{texts[0]}\n\n{len(errors) - 1} more in the same function:"
+    return type(first)("\n\n".join([head, *texts[1:]]))
 
 
 def run_error(text: str, places: Sequence[tuple[str, int, int, int, str]]) -> str:

@@ -36,6 +36,7 @@ class Frame:
         self.code = code
         self.source = source
         self.globals = global_names
+        self.given = names
         self.locals = dict(names)
         self.cells = dict(zip(code.co_freevars, closure, strict=False))
         for name in code.co_cellvars:

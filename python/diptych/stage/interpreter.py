@@ -33,9 +33,12 @@ from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
 from .result import Place
 from .source import Source, find
-from .values import Choice, Scalar, Undef
+from .survey import Survey
+from .values import Choice, Scalar, Undef, kind_of
 
 __all__ = ["Interpreter"]
+
+_SAME_CALLS = 64  # of one function with arguments of one kind, until a recursion is given up
 
 
 class Interpreter(Forking):
@@ -45,6 +48,7 @@ class Interpreter(Forking):
         self.builder = builder
         self.journal = Journal()
         self.observer = Observer(builder, states)
+        self.survey = Survey()
         self.frames: list[Frame] = []
         self.facts: dict[int, bool] = {}
         self.derived: dict[int, Any] = {}
@@ -145,7 +149,10 @@ class Interpreter(Forking):
             handler = statements.STATEMENTS.get(type(node))
             if handler is None:
                 raise self.unsupported(node)
-            out = handler(self, node, frame)
+            try:
+                out = handler(self, node, frame)
+            except GraphError as error:
+                out = self.survey.survive(self, error, node, frame)
             if out is None:
                 continue
             if isinstance(out, Leaf):
@@ -192,9 +199,9 @@ class Interpreter(Forking):
         self, fn: types.FunctionType, source: Source, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Stages the body of a function in place."""
-        if len(self.frames) >= self.max_depth:
-            raise self._too_deep(fn)
         names = bind(fn, args, kwargs)
+        if len(self.frames) >= self.max_depth or self._does_not_end(fn, names):
+            raise self._too_deep(fn)
         closure = fn.__closure__ or ()
         frame = Frame(fn.__code__, source, names, fn.__globals__, closure, self.made_cells)
         depth = len(self.frames)
@@ -208,14 +215,26 @@ class Interpreter(Forking):
         finally:
             del self.frames[depth:]
 
+    def _does_not_end(self, fn: types.FunctionType, names: dict[str, Any]) -> bool:
+        """Whether a recursion under conditions on tensors goes on and on with arguments of the same
+        kind: it ends at run time only, which inlining never sees."""
+        if not self.facts or len(self.frames) < _SAME_CALLS:
+            return False
+        calls = [frame.given for frame in self.frames if frame.code is fn.__code__]
+        kind = kind_of(names)
+        same = [given for given in calls[-_SAME_CALLS:] if kind_of(given) == kind]
+        return len(same) == _SAME_CALLS
+
     def _too_deep(self, fn: types.FunctionType) -> GraphError:
         return self.error(
             GraphRuntimeError,
             "Exceed function call depth limit",
             "DP303",
             f"call {len(self.frames)} of {fn.__qualname__}",
-            why=f"max_call_depth is {self.max_depth}"
-            + (", and the calls stand under a condition on a tensor" if self.facts else ""),
+            why="the calls stand under a condition on a tensor, so whether they end is known at "
+            "run time only"
+            if self.facts
+            else f"max_call_depth is {self.max_depth}",
             fix="write the recursion as a while loop"
             if self.facts
             else "add a base case; for a deep but finite recursion "

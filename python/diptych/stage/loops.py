@@ -114,7 +114,8 @@ def _try_rolled(interp: Interpreter, node: ast.For, frame: Frame, value: range) 
     mark, params = interp.journal.mark(), interp.builder.params()
     names = dict(frame.locals)
     try:
-        return _rolled_range(interp, node, frame, value.start, value.stop, value.step)
+        with interp.survey.trial():
+            return _rolled_range(interp, node, frame, value.start, value.stop, value.step)
     except (StaticNeeded, TypeError):
         interp.journal.cut(mark)
         interp.builder.undo_params(params)
@@ -169,7 +170,7 @@ def _leaves_on_tensor(interp: Interpreter, node: ast.While, frame: Frame) -> boo
     mark, params = interp.journal.mark(), interp.builder.params()
     depth = len(interp.frames)
     try:
-        with interp.builder.inside(interp.builder.new_region()):
+        with interp.survey.trial(), interp.builder.inside(interp.builder.new_region()):
             out = interp.block(node.body, frame)
     finally:
         del interp.frames[depth:]

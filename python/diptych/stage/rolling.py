@@ -148,7 +148,7 @@ class _Roll:
         depth = len(interp.frames)
         frame.locals = dict(names)
         try:
-            with builder.inside(region):
+            with builder.inside(region), interp.survey.trial():
                 rest = iter(params)
                 for key, spec in self.carried.items():
                     is_new = is_absent(self.entry_value(key))

@@ -14,7 +14,7 @@ from ..common.grad import alias, stop_gradient
 from ..common.mutables import is_constant, plain, plain_type
 from ..context import get_context
 from .builder import Builder
-from .errors import DeadPath, GraphError, GraphTypeError
+from .errors import DeadPath, GraphError, GraphTypeError, Poisoned, joined
 from .interpreter import Interpreter
 from .result import ABSENT, Argument, Either, Nest, Place, Slot, Staged, Static, Write
 from .text import is_late, pack
@@ -126,7 +126,7 @@ class _Staging:
         observer.add_known(getattr(fn, "__self__", fn))
         with self._builder.recording(), _deep_recursion(self._max_depth):
             try:
-                structure, writes = self._call(fn, args, kwargs)
+                structure, writes = self._surveyed(fn, args, kwargs)
                 if self._seal is not None:  # gradients of the function's own see its variables
                     self._outputs += self._seal(
                         self._builder.graph, self._builder.inputs, list(self._outputs)
@@ -137,6 +137,23 @@ class _Staging:
         reads = list(observer.reads.values())
         hidden = observer.hidden
         return Staged(self._builder.graph, self._inputs, hidden, structure, reads, writes)
+
+    def _surveyed(
+        self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Any, list[Write]]:
+        """``_call``, or all errors that were found on the way as one."""
+        errors = self._interp.survey.errors
+        try:
+            found = self._call(fn, args, kwargs)
+        except Exception as error:
+            if not errors:
+                raise
+            if isinstance(error, GraphError) and not isinstance(error, Poisoned):
+                errors += [error] if error not in errors else []
+            raise joined(errors) from None
+        if errors:
+            raise joined(errors)
+        return found
 
     def _call(
         self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Tensor
 
-__all__ = ["Choice", "Dead", "LazyText", "Scalar", "Undef", "contains", "map_items"]
+__all__ = ["Choice", "Dead", "LazyText", "Scalar", "Undef", "contains", "kind_of", "map_items"]
 
 
 class Choice:
@@ -104,6 +104,24 @@ def map_items(value: Any, change: Callable[[Any], Any]) -> Any:
             return value
         return kind(*items) if hasattr(value, "_fields") else kind(items)
     return value
+
+
+def kind_of(value: Any) -> Any:
+    """What staging can tell of a value, to be compared: dtype and shape of tensors, the kind of
+    numbers known at run time, containers item by item, otherwise the object."""
+    if isinstance(value, Tensor):
+        return Tensor, value.dtype, value.shape
+    if isinstance(value, Scalar):
+        return Scalar, value.kind
+    if isinstance(value, Choice):
+        return Choice, kind_of(value.then), kind_of(value.orelse)
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(kind_of, value))
+    if type(value) is dict:
+        return dict, tuple((key, kind_of(v)) for key, v in value.items())
+    if isinstance(value, bool | int | float | str | None):
+        return type(value), value
+    return id(value)
 
 
 def contains(value: Any, kinds: type | tuple[type, ...]) -> bool:
