@@ -103,3 +103,42 @@ def test_build_vocab():
     assert data.build_vocab(top_k=1, freq_range=(2, None)).vocab() == {"be": 0}
     looked = data.map(text.Lookup(vocab), "word")
     assert next(iter(looked))[0].tolist() == [2, 1, 5, 4, 2, 1]
+
+
+# ---- functions of rows in front of batch, which calls them for a whole batch
+
+
+def test_a_function_before_batch_sees_its_rows_in_order():
+    calls = []
+
+    def noted(x):
+        calls.append(int(x))
+        return x * 2 + int(ds.row_rng().integers(1000))
+
+    rows = np.arange(10)
+    plain = ds.NumpySlicesDataset(rows, "x", shuffle=False).map(noted)
+    ds.config.set_seed(7)
+    want = [int(x) for (x,) in plain]
+    calls.clear()
+    for chain in (plain, plain.repeat(1), plain.project("x"), plain.rename("x", "y")):
+        made = [x.tolist() for (x,) in chain.batch(4, drop_remainder=True)]
+        assert made == [want[:4], want[4:8]]
+        plain.reset()
+    assert calls[:8] == list(range(8))
+    two = ds.NumpySlicesDataset({"x": rows, "y": rows}, shuffle=False)
+    two = two.map(lambda x: (x, [x, -x]), "x", ["a", "b"]).batch(5)
+    assert [v.tolist() for v in next(iter(two))] == [
+        [0, 1, 2, 3, 4], [[i, -i] for i in range(5)], [0, 1, 2, 3, 4]]  # fmt: skip
+
+
+def test_errors_of_functions_before_batch():
+    data = ds.NumpySlicesDataset(np.arange(10), "x", shuffle=False)
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(data.map(lambda x: x if x != 6 else 1 // 0).batch(4))
+    assert "map: in <lambda> on ['x'], row 6" in caught.value.__notes__[0]
+    with pytest.raises(ValueError, match=r"'x' has shape \[0\] in row 0 and \[1\] in row 1"):
+        list(data.map(lambda x: np.zeros(int(x))).batch(4))
+    with pytest.raises(TypeError, match="map: an operation gave None"):
+        list(data.map(lambda x: None).batch(4))
+    sizes = data.map(lambda x: np.zeros(int(x))).map(len).batch(4)
+    assert next(iter(sizes))[0].tolist() == [0, 1, 2, 3]

@@ -92,7 +92,12 @@ class Dataset:
         raise NotImplementedError
 
     def _can_fetch(self) -> bool:
+        """Whether rows of one shape can be brought stacked, any number of them."""
         return False
+
+    def _can_batch(self) -> bool:
+        """The same for rows that are to be one batch, where different shapes are an error."""
+        return self._can_fetch()
 
     def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Parts of the epoch: (indices for _fetch, row numbers)."""

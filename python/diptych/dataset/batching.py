@@ -196,7 +196,10 @@ class BatchDataset(Dataset):
             yield check_int("batch", "batch_size", size, 1)
 
     def _stream(self, run: Run) -> Iterator[Row]:
-        by_block = self._plain() and self._inputs[0]._can_fetch()
+        node = self._inputs[0]
+        # Functions of single rows are called by one thread, as without batches.
+        can = node._can_batch() if self._workers() == 1 else node._can_fetch()
+        by_block = self._plain() and can
         tasks = self._block_tasks(run) if by_block else self._row_tasks(run)
         work = self._fetch_task if by_block else self._work
         num = min(self._workers(), os.cpu_count() or 1) if by_block else self._num_workers

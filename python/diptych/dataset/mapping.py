@@ -9,6 +9,7 @@ import numpy as np
 
 from . import draws
 from .base import Dataset, Row, names_list
+from .batching import stack
 from .draws import Run, row_number
 from .tables import with_tables
 from .transforms import flattened
@@ -84,6 +85,7 @@ class MapDataset(Dataset):
         self._take = node._find("map", "input_columns", inputs)
         names = [node._columns[i] for i in self._take]
         outputs = names_list("map", "output_columns", output_columns or names)
+        self._outputs = outputs
         self._work = RowMap(given, names, len(outputs))
         self._num_workers, self._processes = num_workers, processes
         self._pool: Pool | None = None
@@ -114,6 +116,10 @@ class MapDataset(Dataset):
     def _can_fetch(self) -> bool:
         return self._blocks and not self._processes and self._inputs[0]._can_fetch()
 
+    def _can_batch(self) -> bool:
+        by_one = self._num_workers == 1 and not self._processes
+        return self._can_fetch() or (by_one and self._inputs[0]._can_fetch())
+
     def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         return self._inputs[0]._order(run)
 
@@ -122,19 +128,26 @@ class MapDataset(Dataset):
         inputs = [columns[i] for i in self._take]
         if not len(numbers):
             return columns
-        made: list[np.ndarray] | None = inputs
-        try:
-            stream = run.draws(self._place, numbers)
-            for operation in self._steps:
-                made = operation.block(made, stream)
-        except Exception:
-            made = None
+        made = self._made_at_once(inputs, numbers, run) if self._blocks else None
         if made is None:
-            # The same row by row: the error that it meets names its row.
             rows = zip(numbers.tolist(), zip(*inputs, strict=True), strict=True)
-            parts = self._work((run, self._place, list(rows)))
-            made = [np.stack(column) for column in zip(*parts, strict=True)]
+            parts = map(_arrays, self._work((run, self._place, list(rows))))
+            named = zip(self._outputs, zip(*parts, strict=True), strict=True)
+            made = [stack(name, values, numbers.tolist()) for name, values in named]
         return self._merge(columns, made)
+
+    def _made_at_once(
+        self, inputs: list[np.ndarray], numbers: np.ndarray, run: Run
+    ) -> list[np.ndarray] | None:
+        """What transforms of blocks make; None after an error, which names its row when it comes
+        again row by row."""
+        stream = run.draws(self._place, numbers)
+        try:
+            for operation in self._steps:
+                inputs = operation.block(inputs, stream)
+        except Exception:
+            return None
+        return inputs
 
     # ---- rows
 

@@ -26,6 +26,9 @@ class _Reorder(Dataset):
     def _can_fetch(self) -> bool:
         return self._inputs[0]._can_fetch()
 
+    def _can_batch(self) -> bool:
+        return self._inputs[0]._can_batch()
+
     def _fetch(self, indices: np.ndarray, numbers: np.ndarray, run: Run) -> tuple[Any, ...]:
         return self._inputs[0]._fetch(indices, numbers, run)
 
@@ -256,6 +259,9 @@ class ProjectDataset(Dataset):
 
     def _can_fetch(self) -> bool:
         return self._inputs[0]._can_fetch()
+
+    def _can_batch(self) -> bool:
+        return self._inputs[0]._can_batch()
 
     def _order(self, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         return self._inputs[0]._order(run)
