@@ -68,8 +68,11 @@ check_exhaustive() {
     build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
 }
 
-# Prints docs/ops.md and docs/passes.md from the tables.
+# Prints docs/ops.md and docs/passes.md from the tables, docs/names.md from docs/names.txt.
 check_docs() {
+    need_venv pytest
+    need_diptych
+    .venv/bin/python tools/names.py >build/names.md && mv build/names.md docs/names.md
     build release --buildtype=release
     ninja -C build/release --quiet tests/c/gen_docs
     build/release/tests/c/gen_docs ops >docs/ops.md
