@@ -253,7 +253,8 @@ static PyObject *record(PyObject *module, PyObject *args) {
     for (Py_ssize_t i = 0; i < nout; i++) out[i] = tensor_alias(out[i]);
     if (tape_wants((int)nin, in)) {
         if (capture_is_on()) capture_note_custom(capture_now);
-        CustomGrad custom = {call_backward, drop, Py_NewRef(backward)};
+        CustomGrad custom = {
+            .backward = call_backward, .release = drop, .ctx = Py_NewRef(backward)};
         Status status = tape_record_custom(PyUnicode_AsUTF8(PyTuple_GET_ITEM(args, 0)), custom,
                                            (int)nin, in, (int)nout, out);
         if (status != OK) {

@@ -120,7 +120,7 @@ dip_Status dip_custom_grad(dip_CustomGrad grad, int nin, dip_Tensor *const *in, 
     dip_CustomGrad *kept = malloc(sizeof *kept);
     if (!kept) return FAIL(NOMEM, "custom_grad: no memory");
     *kept = grad;
-    CustomGrad custom = {run_custom, release_custom, kept};
+    CustomGrad custom = {.backward = run_custom, .release = release_custom, .ctx = kept};
     Status status = tape_record_custom("custom_grad", custom, nin, in, nout, out);
     if (status != OK) free(kept);
     return status;

@@ -10,7 +10,7 @@
 
 typedef struct Visit {
     GradLink *link;
-    Tensor **g;  /* nout gradients so far, NULL where none came */
+    Tensor **g;  /* nout gradients so far, NULL where none came; then as many bools (GradFlow) */
     bool needed; /* a wanted leaf lies behind it */
 } Visit;
 
@@ -74,7 +74,7 @@ static int latest_first(const void *a, const void *b) {
 
 static void reach_done(Reach *r) {
     for (int i = 0; i < r->n; i++) {
-        for (int k = 0; r->visits[i].g && k < r->visits[i].link->nout; k++)
+        for (int k = 0; r->visits[i].g && k < 2 * r->visits[i].link->nout; k++)
             tensor_unref(r->visits[i].g[k]);
         free(r->visits[i].g);
         link_unref(r->visits[i].link);
@@ -101,31 +101,60 @@ static void reach_prepare(Reach *r, const BackwardArgs *a) {
 
 /* ---- gradients on the way */
 
-/* Adds g to what came so far (g is borrowed). */
-static Status accumulate(Visit *v, int output, Tensor *g) {
-    if (!v->g) v->g = checked(calloc(v->link->nout, sizeof *v->g));
-    Tensor *old = v->g[output];
-    if (!old) {
-        v->g[output] = tensor_ref(g);
+Status gradient_present(Tensor *a, Tensor *b, Tensor **out) {
+    *out = NULL;
+    if (!a || !b) return OK;
+    if (a->symbol == b->symbol) {
+        *out = tensor_ref(a);
         return OK;
     }
-    Tensor *sum;
+    return dispatch2(OP_logical_or, NULL, a, b, out);
+}
+
+/* Adds g, which is there where `present` says, to what came so far (both are borrowed). */
+static Status accumulate(Visit *v, int output, Tensor *g, Tensor *present) {
+    if (!v->g) v->g = checked(calloc(2 * (size_t)v->link->nout, sizeof *v->g));
+    Tensor *old = v->g[output], **flag = &v->g[v->link->nout + output];
+    if (!old) {
+        v->g[output] = tensor_ref(g);
+        *flag = present ? tensor_ref(present) : NULL;
+        return OK;
+    }
+    Tensor *sum, *either;
+    TRY(gradient_present(*flag, present, &either));
+    tensor_unref(*flag);
+    *flag = either;
     TRY(dispatch2(OP_add, NULL, old, g, &sum));
     tensor_unref(old);
     v->g[output] = sum;
     return OK;
 }
 
+Status gradient_any_present(int n, Tensor *const *g, Tensor *const *present, Tensor **out) {
+    bool is_first = true;
+    *out = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!g[i]) continue;
+        Tensor *either = is_first && present[i] ? tensor_ref(present[i]) : NULL;
+        if (!is_first) TRY(gradient_present(*out, present[i], &either));
+        tensor_unref(*out);
+        *out = either;
+        is_first = false;
+    }
+    return OK;
+}
+
 /* Gives the gradient g of input i of a call to where that input came from. Integers have gradients
  * of their own dtype. */
-static Status pass_back(const Reach *r, const GradLink *l, int i, Tensor *g) {
+static Status pass_back(const Reach *r, const GradLink *l, int i, Tensor *g, Tensor *present) {
     Visit *v = l->edges[i].link ? find(r, l->edges[i].link) : NULL;
     if (!v || !v->needed) return OK;
     DType d = l->types[i].dtype;
-    if (g->type.dtype == d || !dtype_is_integer(d)) return accumulate(v, l->edges[i].output, g);
+    int output = l->edges[i].output;
+    if (g->type.dtype == d || !dtype_is_integer(d)) return accumulate(v, output, g, present);
     AUTO_TENSOR own = NULL;
     TRY(dispatch1(OP_cast, &(attrs_cast){.dtype = d}, g, &own));
-    return accumulate(v, l->edges[i].output, own);
+    return accumulate(v, output, own, present);
 }
 
 static Status run_hooks(Visit *v) {
@@ -199,9 +228,12 @@ static void ports_init(Ports *p, const GradLink *l, GradCtx *c, Ref **refs,
     c->want = *want;
 }
 
-static Status take_gradients(Reach *r, GradLink *l, EagerBuilder *e, const Ref *dx) {
+static Status take_gradients(Reach *r, Visit *v, EagerBuilder *e, const Ref *dx) {
+    GradLink *l = v->link;
+    AUTO_TENSOR present = NULL;
+    TRY(gradient_any_present(l->nout, v->g, v->g + l->nout, &present));
     for (int i = 0; i < l->nin; i++)
-        if (dx[i]) TRY(pass_back(r, l, i, eager_peek(e, dx[i])));
+        if (dx[i]) TRY(pass_back(r, l, i, eager_peek(e, dx[i]), present));
     return OK;
 }
 
@@ -233,7 +265,7 @@ static Status walk_op(Reach *r, Visit *v, bool create_graph) {
         l->op->grad(&c);
     }
     Status status = e.base.status;
-    if (status == OK) status = take_gradients(r, l, &e, c.dx);
+    if (status == OK) status = take_gradients(r, v, &e, c.dx);
     if (status != OK) error_prefix("gradient of %s: ", l->name);
     eager_builder_done(&e);
     if (ports.heap) pool_small_free(ports.heap, ports.heap_size);
@@ -242,11 +274,18 @@ static Status walk_op(Reach *r, Visit *v, bool create_graph) {
 
 static Status walk_custom(Reach *r, Visit *v) {
     GradLink *l = v->link;
-    Tensor **dx = checked(calloc((size_t)l->nin + 1, sizeof *dx));
-    Status status = l->custom.backward(l->custom.ctx, l->nout, v->g, l->nin, dx);
+    Tensor **dx = checked(calloc(2 * (size_t)l->nin + 1, sizeof *dx)), **present = dx + l->nin;
+    GradFlow f = {l->nout, l->nin, v->g, v->g + l->nout, dx, present};
+    AUTO_TENSOR any = NULL;
+    Status status = gradient_any_present(l->nout, v->g, f.g_present, &any);
+    if (status == OK)
+        status = l->custom.flow ? l->custom.flow(l->custom.ctx, &f)
+                                : l->custom.backward(l->custom.ctx, l->nout, v->g, l->nin, dx);
     for (int i = 0; i < l->nin; i++) {
-        if (status == OK && dx[i]) status = pass_back(r, l, i, dx[i]);
+        if (status == OK && dx[i])
+            status = pass_back(r, l, i, dx[i], l->custom.flow ? present[i] : any);
         tensor_unref(dx[i]);
+        tensor_unref(present[i]);
     }
     free(dx);
     return status;
@@ -263,7 +302,7 @@ static Status walk_node(Reach *r, Visit *v, const BackwardArgs *a) {
                     "pass retain_graph=True the first time",
                     l->name);
     TRY(l->op ? walk_op(r, v, a->create_graph) : walk_custom(r, v));
-    for (int i = 0; i < l->nout; i++) {
+    for (int i = 0; i < 2 * l->nout; i++) {
         tensor_unref(v->g[i]);
         v->g[i] = NULL;
     }
@@ -290,7 +329,8 @@ static Status put_seeds(Reach *r, const BackwardArgs *a) {
                         type_text(&seed->type, got, sizeof got),
                         type_text(&root->type, want, sizeof want));
         }
-        TRY(accumulate(find(r, root->link), root->output, seed));
+        Tensor *present = a->seeds_present ? a->seeds_present[i] : NULL;
+        TRY(accumulate(find(r, root->link), root->output, seed, present));
     }
     return OK;
 }
@@ -311,8 +351,11 @@ static Status backward(const BackwardArgs *a, const int *outputs, Tensor **grads
     tape_set(was);
     for (int i = 0; i < a->nleaves && status == OK; i++) {
         Visit *v = find(&r, a->leaves[i]);
-        Tensor *g = v && v->g ? v->g[outputs ? outputs[i] : 0] : NULL;
+        int output = outputs ? outputs[i] : 0;
+        Tensor *g = v && v->g ? v->g[output] : NULL;
         grads[i] = g ? tensor_ref(g) : NULL;
+        Tensor *flag = g ? v->g[v->link->nout + output] : NULL;
+        if (a->present) a->present[i] = flag ? tensor_ref(flag) : NULL;
     }
     reach_done(&r);
     return status;

@@ -42,6 +42,7 @@ struct Capture {
     uint32_t cap_handles;
     ParamTrace *params;
     uint32_t nparams, cap_params;
+    uint32_t nmaybe;    /* gradients noted with capture_note_present so far */
     ConstEntry *consts; /* open addressing; size is a power of two */
     uint32_t nconsts, cap_consts;
     bool borrows;
@@ -176,7 +177,7 @@ Status capture_value(Capture *c, Tensor *t, Value *out) {
 
 /* ---- parameters */
 
-static void show(Param *p) {
+void capture_show(Param *p) {
     if (p->handle && capture_shows) capture_shows(p);
 }
 
@@ -198,7 +199,28 @@ void capture_touch(Param *p) {
     }
     param_take(p, symbol_new(c, t->value));
     t->old_value->holder = p; /* handles on the old value still mean this parameter */
-    show(p);
+    capture_show(p);
+}
+
+static ParamTrace *find_trace(const Capture *c, const Param *p) {
+    for (uint32_t i = 0; i < c->nparams; i++)
+        if (c->params[i].param == p) return &c->params[i];
+    return NULL;
+}
+
+void capture_note_present(Param *p, Tensor *present) {
+    ParamTrace *t = find_trace(capture_now, p);
+    if (!t || !p->grad || !present) return;
+    t->maybe = p->grad->symbol;
+    t->present = present->symbol;
+    capture_now->nmaybe++;
+}
+
+Tensor *capture_present(const Param *p) {
+    if (!capture_is_on() || !capture_now->nmaybe || !p->grad) return NULL;
+    const ParamTrace *t = find_trace(capture_now, p);
+    bool is_noted = t && t->maybe && t->maybe == p->grad->symbol;
+    return is_noted ? symbol_new(capture_now, t->present) : NULL;
 }
 
 Tensor *capture_symbolic(const Tensor *t) {
@@ -224,7 +246,7 @@ static void restore(ParamTrace *t) {
     tensor_unref(p->grad);
     p->grad = t->old_grad;
     t->old_value = t->old_grad = NULL;
-    show(p);
+    capture_show(p);
 }
 
 Status capture_end(Capture *c) {

@@ -29,6 +29,7 @@ typedef struct ParamTrace {
     bool drops_grad;              /* it had a gradient and has none now */
     bool requires_grad;           /* as it was captured */
     Tensor *old_value, *old_grad; /* during the capture: what to restore */
+    Value maybe, present;         /* then, too: the gradient that is there where `present` says */
 } ParamTrace;
 
 enum { SOURCE_CALLER = -1 };
@@ -157,6 +158,12 @@ Param *capture_param(const Capture *c, uint32_t i);
 void capture_entry(Capture *c, uint32_t i, Tensor **value, Tensor **grad);
 /* Makes p an input of the capture that runs, if it is not one yet. */
 void capture_touch(Param *p);
+/* Whether p's gradient, as it is now, is there when the graph runs (GradFlow): noted with it, asked
+ * for by what uses it. A new reference; NULL: always. */
+void capture_note_present(Param *p, Tensor *present);
+Tensor *capture_present(const Param *p);
+/* The Python object over p shows its present value. */
+void capture_show(Param *p);
 /* A new symbolic handle on t's value, in the capture that runs; a concrete one becomes a constant.
  */
 Tensor *capture_symbolic(const Tensor *t);

@@ -48,9 +48,16 @@ static State state_of(Capture *c, const States *s, uint32_t i) {
     return found;
 }
 
+static bool is_same(const Tensor *a, const Tensor *b) {
+    return a == b || (a && b && a->symbol == b->symbol);
+}
+
 static Status put(Param *p, State s) {
+    if (!is_same(p->grad, s.grad)) TRY(param_set_grad(p, s.grad));
+    if (is_same(p->value, s.value)) return OK;
     TRY(param_assign(p, s.value));
-    return param_set_grad(p, s.grad);
+    capture_show(p);
+    return OK;
 }
 
 static Status put_back(Capture *c, const States *before) {
@@ -62,10 +69,6 @@ static Status put_back(Capture *c, const States *before) {
         tensor_unref(s.grad);
     }
     return status;
-}
-
-static bool is_same(const Tensor *a, const Tensor *b) {
-    return a == b || (a && b && a->symbol == b->symbol);
 }
 
 /* ---- the pairs that the If hands out */

@@ -1,13 +1,15 @@
 /* The gradient of While: on the way forward each turn leaves what it started from on a stack; on
  * the way back a second loop takes the turns off the stack, captures the body again with the tape
- * on and walks it. What the gradient carries: the gradients of the carried values and one sum for
- * each value from outside that the body reads. */
+ * on and walks it. What the gradient carries: the gradients of the carried values, one sum for each
+ * value from outside that the body reads, and whether there was a turn: without one, those values
+ * have no gradient (GradFlow). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "eager/capture.h"
 #include "eager/dispatch.h"
+#include "eager/node.h"
 
 typedef struct LoopGrad {
     NodeId node;
@@ -164,35 +166,69 @@ static Status left_condition(Capture *c, int64_t stack, Tensor **out) {
     return OK;
 }
 
+/* out[n + nedges] are the gradients, then comes whether there was a turn. */
 static Status run_back(Capture *c, const LoopGrad *f, const Left *l, int64_t stack,
                        Tensor *const *first, Tensor **out) {
     int all = f->n + f->nedges;
     Loop loop;
-    Tensor **g = checked(calloc(2 * (size_t)all + 1, sizeof *g)), **dx = g + all;
+    Tensor **g = checked(calloc(2 * (size_t)all + 2, sizeof *g)), **dx = g + all + 1;
     Tensor *more = NULL;
     bool was = tape_set(false);
-    Status status = capture_loop(c, all, first, &loop, g);
+    Status status = capture_loop(c, all + 1, first, &loop, g);
     if (status == OK) {
         capture_enter(c, loop.condition);
         status = left_condition(c, stack, &more);
         capture_leave(c);
         capture_enter(c, loop.body);
         if (status == OK) status = turn_back(c, f, l, stack, g, dx);
+        if (status == OK) status = tensor_fill(&(TensorType){.dtype = DT_bool}, 1, &dx[all]);
         capture_leave(c);
         if (status == OK) status = capture_while(c, &loop, more, dx, out);
         loop_done(&loop);
     }
     tape_set(was);
     tensor_unref(more);
-    for (int i = 0; i < 2 * all; i++) tensor_unref(g[i]);
+    for (int i = 0; i < 2 * all + 2; i++) tensor_unref(g[i]);
     free(g);
     return status;
 }
 
-static Status loop_backward(void *ctx, int nout, Tensor *const *g, int nin, Tensor **dx) {
+/* What the carried gradients start from: those of the results, zeros for the sums, no turn yet. */
+static Status start_back(const LoopGrad *f, Tensor *const *g, Tensor **first) {
+    int all = f->n + f->nedges;
+    for (int i = 0; i < all; i++) {
+        const TensorType *type = i < f->n ? &f->params[i]->type : &f->edges[i - f->n].type;
+        if (i < f->n && g[i])
+            first[i] = tensor_ref(g[i]);
+        else
+            TRY(tensor_fill(type, 0, &first[i]));
+    }
+    return tensor_fill(&(TensorType){.dtype = DT_bool}, 0, &first[all]);
+}
+
+/* Gradients of what the loop starts from are there where those of its results are; of what its body
+ * reads, if there was a turn as well. */
+static Status hand_back(const LoopGrad *f, const GradFlow *flow, Tensor *const *out) {
+    AUTO_TENSOR came = NULL;
+    AUTO_TENSOR turned = NULL;
+    TRY(gradient_any_present(flow->nout, flow->g, flow->g_present, &came));
+    Tensor *last = out[f->n + f->nedges];
+    if (came)
+        TRY(dispatch2(OP_logical_and, NULL, came, last, &turned));
+    else
+        turned = tensor_ref(last);
+    for (int i = 0; i < flow->nin; i++) {
+        if (i < f->n && !f->params[i]->link) continue;
+        flow->dx[i] = tensor_ref(out[i]);
+        Tensor *present = i < f->n ? came : turned;
+        flow->dx_present[i] = present ? tensor_ref(present) : NULL;
+    }
+    return OK;
+}
+
+static Status loop_flow(void *ctx, const GradFlow *flow) {
     const LoopGrad *f = ctx;
     Capture *c = capture_now;
-    (void)nout;
     if (!c) return FAIL(RUNTIME, "the gradient of a captured loop is taken after its capture");
     if (capture_borrows(c))
         return FAIL(UNSUPPORTED, "the gradient of a loop belongs into the loop's own graph");
@@ -204,27 +240,20 @@ static Status loop_backward(void *ctx, int nout, Tensor *const *g, int nin, Tens
         return FAIL(UNSUPPORTED,
                     "the gradient of a loop on a tensor: a gradient of its own (bprop, "
                     "vjp, hook) inside of the loop is not taken");
-    int all = f->n + f->nedges;
+    size_t all = (size_t)(f->n + f->nedges) + 1;
     Left left = {0};
     Graph *graph = capture_graph(c);
-    Tensor **first = checked(calloc(2 * (size_t)all + 1, sizeof *first)), **out = first + all;
+    Tensor **first = checked(calloc(2 * all, sizeof *first)), **out = first + all;
     Status status = list_left(graph, graph_node(graph, f->node), &left);
     int64_t stack = graph->nstacks;
-    for (int i = 0; i < all && status == OK; i++) {
-        const TensorType *type = i < f->n ? &f->params[i]->type : &f->edges[i - f->n].type;
-        if (i < f->n && g[i])
-            first[i] = tensor_ref(g[i]);
-        else
-            status = tensor_fill(type, 0, &first[i]);
-    }
+    if (status == OK) status = start_back(f, flow->g, first);
     if (status == OK) {
         graph->nstacks++;
         push_turns(graph, f->node, &left, stack);
         status = run_back(c, f, &left, stack, first, out);
     }
-    for (int i = 0; i < nin && status == OK; i++)
-        if (i >= f->n || f->params[i]->link) dx[i] = tensor_ref(out[i]);
-    for (int i = 0; i < 2 * all; i++) tensor_unref(first[i]);
+    if (status == OK) status = hand_back(f, flow, out);
+    for (size_t i = 0; i < 2 * all; i++) tensor_unref(first[i]);
     free(first);
     free(left.values);
     free(left.types);
@@ -258,7 +287,7 @@ Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *cons
         fake[i] = tape_edge_handle(&f->edges[i]);
         in[n + i] = &fake[i];
     }
-    CustomGrad custom = {loop_backward, loop_grad_release, f};
+    CustomGrad custom = {.flow = loop_flow, .release = loop_grad_release, .ctx = f};
     Status status = tape_record_custom("while", custom, (int)all, in, n, out);
     free(fake);
     free(in);

@@ -23,7 +23,7 @@ struct GradLink {
     uint64_t order;    /* later calls have larger numbers */
     const Op *op;      /* NULL: leaf or custom */
     const char *name;  /* for messages */
-    CustomGrad custom; /* backward != NULL: custom */
+    CustomGrad custom; /* of what is neither leaf nor op */
     HookEntry *hooks;
     void *owner; /* of a leaf: its Param, borrowed */
     GradLink *next_freed;
@@ -34,5 +34,10 @@ struct GradLink {
     Tensor **saved; /* nin, then nout; NULL where not kept; results are kept without their link */
     void *attrs;
 };
+
+/* Whether one of two gradients is there (GradFlow): a or b; NULL where one always is. */
+Status gradient_present(Tensor *a, Tensor *b, Tensor **out);
+/* The same of all of g[n] that are not NULL. */
+Status gradient_any_present(int n, Tensor *const *g, Tensor *const *present, Tensor **out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "eager/capture.h"
 #include "eager/dispatch.h"
+#include "eager/node.h"
 #include "tensor/pool.h"
 
 static char *copy_text(const char *text) {
@@ -133,7 +134,7 @@ static void take_results(const UpdateRule *rule, const ParamUpdate *u, Tensor **
     for (int k = 0; k < rule->nstate; k++) param_take(u->state[k], out[1 + k]);
 }
 
-Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
+static Status update_always(const UpdateRule *rule, int n, const ParamUpdate *updates) {
     int nin = 2 + rule->nstate + rule->nnumbers, nout = 1 + rule->nstate;
     Tensor **in = calloc((size_t)n * (size_t)(nin + nout) + 1, sizeof *in);
     if (!in) abort(); /* bookkeeping: the pool_small policy */
@@ -151,12 +152,81 @@ Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) 
     return status;
 }
 
+/* Updates whose gradients are there together, or not. */
+typedef struct Together {
+    const UpdateRule *rule;
+    int n;
+    ParamUpdate *updates;
+} Together;
+
+static Status update_together(void *ctx, Tensor **out) {
+    const Together *t = ctx;
+    (void)out;
+    return update_always(t->rule, t->n, t->updates);
+}
+static Status update_nothing(void *ctx, Tensor **out) {
+    (void)ctx, (void)out;
+    return OK;
+}
+
+/* The updates i on whose gradients have the flag of that of i, in a branch; their flags are freed.
+ */
+static Status update_where(const UpdateRule *rule, int n, const ParamUpdate *updates, int i,
+                           Tensor **present) {
+    Together t = {.rule = rule, .updates = calloc((size_t)n, sizeof *t.updates)};
+    if (!t.updates) abort(); /* bookkeeping: the pool_small policy */
+    AUTO_TENSOR flag = tensor_ref(present[i]);
+    for (int k = i; k < n; k++) {
+        if (!present[k] || present[k]->symbol != flag->symbol) continue;
+        t.updates[t.n++] = updates[k];
+        tensor_unref(present[k]);
+        present[k] = NULL;
+    }
+    Branch then = {update_together, &t}, otherwise = {update_nothing, NULL};
+    Status status = capture_branches(capture_now, flag, then, otherwise, 0, NULL);
+    free(t.updates);
+    return status;
+}
+
+/* In a graph a gradient may be there or not (GradFlow): then the update stands in a branch. */
+Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
+    if (!capture_is_on()) return update_always(rule, n, updates);
+    Tensor **present = calloc((size_t)n + 1, sizeof *present);
+    ParamUpdate *always = calloc((size_t)n + 1, sizeof *always);
+    if (!present || !always) abort(); /* bookkeeping: the pool_small policy */
+    int nalways = 0;
+    for (int i = 0; i < n; i++) {
+        present[i] = capture_present(updates[i].param);
+        if (!present[i]) always[nalways++] = updates[i];
+    }
+    Status status = update_always(rule, nalways, always);
+    for (int i = 0; i < n && status == OK; i++)
+        if (present[i]) status = update_where(rule, n, updates, i, present);
+    for (int i = 0; i < n; i++) tensor_unref(present[i]);
+    free(present);
+    free(always);
+    return status;
+}
+
 /* ---- gradients of all parameters behind a value */
 
-static Status add_gradients(int n, GradLink *const *leaves, Tensor *const *grads) {
+static Status add_gradient(Param *p, Tensor *g, Tensor *present) {
+    AUTO_TENSOR before = capture_present(p);
+    AUTO_TENSOR either = NULL;
+    if (p->grad)
+        TRY(gradient_present(before, present, &either));
+    else
+        either = present ? tensor_ref(present) : NULL;
+    TRY(param_add_grad(p, g));
+    if (either) capture_note_present(p, either);
+    return OK;
+}
+
+static Status add_gradients(int n, GradLink *const *leaves, Tensor *const *grads,
+                            Tensor *const *present) {
     for (int i = 0; i < n; i++) {
         Param *p = link_owner(leaves[i]);
-        if (p && grads[i]) TRY(param_add_grad(p, grads[i]));
+        if (p && grads[i]) TRY(add_gradient(p, grads[i], present[i]));
     }
     return OK;
 }
@@ -178,16 +248,17 @@ Status param_backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) 
     int n;
     GradLink **leaves = tape_leaves(root, &n);
     n = keep_owned(n, leaves);
-    Tensor **grads = calloc((size_t)n + 1, sizeof *grads);
+    Tensor **grads = calloc(2 * (size_t)n + 1, sizeof *grads), **present = grads + n;
     if (!grads) abort(); /* bookkeeping: the pool_small policy */
     BackwardArgs a = {.nroots = 1, .roots = &root, .seeds = &seed, .nleaves = n, .leaves = leaves};
+    a.present = present;
     a.create_graph = create_graph;
     a.keep = keep;
     Status status = tape_backward(&a, grads);
     bool was = tape_set(create_graph);
-    if (status == OK) status = add_gradients(n, leaves, grads);
+    if (status == OK) status = add_gradients(n, leaves, grads, present);
     tape_set(was);
-    for (int i = 0; i < n; i++) tensor_unref(grads[i]);
+    for (int i = 0; i < 2 * n; i++) tensor_unref(grads[i]);
     free(grads);
     free(leaves);
     return status;

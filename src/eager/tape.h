@@ -20,13 +20,23 @@ bool tape_wants(int n, Tensor *const *in);
 Status tape_record(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
                    Tensor *const *out);
 
-/* A call whose gradient somebody else computes (a Python bprop, a compiled plan).
+/* Gradients that are there or not when a graph runs: where a branch was not taken that reads a
+ * tensor, the tensor has no gradient (as in eager mode), though the graph has a value for it. Such
+ * a gradient has a bool[] of the graph beside it that says whether it is there; NULL: always. */
+typedef struct GradFlow {
+    int nout, nin;
+    Tensor *const *g, *const *g_present; /* of the results; g: NULL where none came */
+    Tensor **dx, **dx_present;           /* of the inputs: new references, or NULL */
+} GradFlow;
+
+/* A call whose gradient somebody else computes (a Python bprop, a branch of a graph).
  * backward gets the gradients of the results (NULL where none came) and fills dx[nin] with new
- * references or NULL. */
+ * references or NULL; flow, if set, stands for it and knows which of them are there. */
 typedef struct CustomGrad {
     Status (*backward)(void *ctx, int nout, Tensor *const *g, int nin, Tensor **dx);
     void (*release)(void *ctx);
     void *ctx;
+    Status (*flow)(void *ctx, const GradFlow *f);
 } CustomGrad;
 Status tape_record_custom(const char *name, CustomGrad custom, int nin, Tensor *const *in, int nout,
                           Tensor *const *out);
@@ -66,6 +76,8 @@ typedef struct BackwardArgs {
     bool create_graph;       /* record the gradient computation itself */
     bool keep;               /* the tape may be walked again; otherwise it is emptied as it goes */
     uint64_t since;          /* links older than this are ends, like leaves; 0: none are */
+    Tensor *const *seeds_present; /* NULL, or per root as in GradFlow */
+    Tensor **present; /* NULL, or gets a new reference or NULL per leaf, as in GradFlow */
 } BackwardArgs;
 
 /* grads[i]: new reference, or NULL when roots do not depend on leaf i. */
