@@ -206,8 +206,8 @@ static Status start_back(const LoopGrad *f, Tensor *const *g, Tensor **first) {
     return tensor_fill(&(TensorType){.dtype = DT_bool}, 0, &first[all]);
 }
 
-/* Gradients of what the loop starts from are there where those of its results are; of what its body
- * reads, if there was a turn as well. */
+/* Gradients of what the loop reads are there where there was a turn; those of what it starts from,
+ * where that comes out again with a gradient, too. */
 static Status hand_back(const LoopGrad *f, const GradFlow *flow, Tensor *const *out) {
     AUTO_TENSOR came = NULL;
     AUTO_TENSOR turned = NULL;
@@ -220,8 +220,10 @@ static Status hand_back(const LoopGrad *f, const GradFlow *flow, Tensor *const *
     for (int i = 0; i < flow->nin; i++) {
         if (i < f->n && !f->params[i]->link) continue;
         flow->dx[i] = tensor_ref(out[i]);
-        Tensor *present = i < f->n ? came : turned;
-        flow->dx_present[i] = present ? tensor_ref(present) : NULL;
+        if (i < f->n && flow->g[i])
+            TRY(gradient_present(flow->g_present[i], turned, &flow->dx_present[i]));
+        else
+            flow->dx_present[i] = tensor_ref(turned);
     }
     return OK;
 }

@@ -41,7 +41,8 @@ static void place_results(Lower *l, const Node *n, const Kernel *k, KernelArgs *
     for (int i = 0; i < n->nout; i++) {
         Value v = n->out[i];
         const TensorType *type = graph_type(l->g, v);
-        Spot s = {.buffer = taken ? taken[i] : dying_input(l, n, a, v), .dense = true};
+        Spot s = {.buffer = taken ? taken[i] : l->direct[v], .dense = true};
+        if (!s.buffer) s.buffer = dying_input(l, n, a, v);
         type_strides(type, s.strides);
         if (!taken && k->flags & (CHANNELS_LAST | KEEPS_LAYOUT) && layout_wants_last(k, a, i)) {
             s.buffer = 0;

@@ -69,13 +69,18 @@ static Status lower_node(Lower *l, NodeId id) {
 /* ---- branches and loops */
 
 static void add_unless(Lower *l, NodeId id, Value flag) {
-    KernelArgs a = lower_args(l, NULL, NULL, 1, 0);
-    Buf *in = (Buf *)a.in;
-    lower_use(l, flag);
-    in[0] = lower_buf(l, flag);
-    lower_patch_value(l, &in[0], flag);
-    lower_step_with(l, STEP_UNLESS, id, &a);
+    lower_unless(l, id, flag);
     l->jumps[id] = l->plan->nsteps - 1;
+}
+
+/* What a side makes itself to hand it out is made in the place of the If's result. */
+static void place_directly(Lower *l, const Node *n) {
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < n->nout; i++) {
+            Value v = l->g->regions[n->regions[side]].results[i];
+            bool is_own = l->g->values[v].region == n->regions[side];
+            if (is_own && !l->direct[v]) l->direct[v] = l->plan->spots[n->out[i]].buffer;
+        }
 }
 
 static Status enter(Lower *l, NodeId id, RegionId *region) {
@@ -83,7 +88,8 @@ static Status enter(Lower *l, NodeId id, RegionId *region) {
     const Spot *spots = l->plan->spots;
     *region = n->regions[0];
     if (n->kind == N_IF) {
-        for (int i = 0; i < n->nout; i++) lower_settle_fresh(l, n->out[i], n->region);
+        for (int i = 0; i < n->nout; i++) lower_settle_direct(l, n->out[i], n->region);
+        place_directly(l, n);
         add_unless(l, id, n->in[0]);
         return OK;
     }
@@ -100,13 +106,18 @@ static Status enter(Lower *l, NodeId id, RegionId *region) {
     return OK;
 }
 
-/* The results of a side into the If's. */
+static bool is_there(const Spot *at, const Spot *to) {
+    return at->buffer == to->buffer && at->offset == 0 && at->dense;
+}
+
+/* The results of a side into the If's, if they are not there yet. */
 static Status copy_results(Lower *l, NodeId id, const Region *side) {
     const Node *n = graph_node(l->g, id);
     const Spot *spots = l->plan->spots;
     for (int i = 0; i < n->nout; i++) {
         Value v = side->results[i];
-        if (graph_node(l->g, l->g->values[v].node)->kind != N_UNDEF)
+        bool is_undef = graph_node(l->g, l->g->values[v].node)->kind == N_UNDEF;
+        if (!is_undef && !is_there(&spots[v], &spots[n->out[i]]))
             TRY(lower_copy(l, id, graph_type(l->g, v), &spots[n->out[i]], &spots[v]));
         lower_use(l, v);
     }
@@ -134,8 +145,7 @@ static Status copy_next(Lower *l, NodeId id) {
     for (int i = 0; i < n->nout; i++) {
         Value to = cond->params[i], from = body->results[i];
         const Spot *at = kept[i] ? kept[i] : &spots[from];
-        bool stays = at->buffer == spots[to].buffer && at->offset == 0 && at->dense;
-        if (!stays) TRY(lower_copy(l, id, graph_type(l->g, to), &spots[to], at));
+        if (!is_there(at, &spots[to])) TRY(lower_copy(l, id, graph_type(l->g, to), &spots[to], at));
         lower_use(l, from);
     }
     return OK;
@@ -193,6 +203,10 @@ static Status lower_body(Lower *l) {
         if (region == BODY) TRY(updates_lower(l));
         if (!at) return OK;
         const Node *n = graph_node(l->g, at);
+        if (n->kind == N_IF && updates_hold(l, at)) {
+            at = n->after;
+            continue;
+        }
         if (n->kind == N_IF || n->kind == N_WHILE) {
             TRY(enter(l, at, &region));
             at = l->g->regions[region].first;
@@ -275,11 +289,13 @@ Status plan_make(const Program *program, Plan **out) {
     p->in_place = checked(calloc(program->nparams + 1, sizeof *p->in_place));
     l.uses = checked(calloc(g->nvalues, sizeof *l.uses));
     l.is_written = checked(calloc(g->nvalues, sizeof *l.is_written));
+    l.direct = checked(calloc(g->nvalues, sizeof *l.direct));
     l.jumps = checked(calloc(g->nnodes, sizeof *l.jumps));
     Status status = lower(&l);
     for (uint32_t i = 0; i < l.nloops; i++) free(l.loops[i].touched);
     free(l.uses);
     free(l.is_written);
+    free(l.direct);
     free(l.jumps);
     updates_done(&l);
     free(l.loops);

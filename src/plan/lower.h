@@ -32,6 +32,8 @@ typedef struct Lower {
     OpenLoop *loops;
     uint32_t nloops, cap_loops;
     bool *is_written; /* of each value: it is the new value or gradient of a parameter */
+    BufferId *direct; /* of each value: the result of the If that it is handed out as lies there, so
+                         it is made there; 0: anywhere */
     int32_t *jumps;   /* of each node: the step whose target is to be set */
     Updates updates;
     Touch *touches; /* in the order of the steps */
@@ -50,6 +52,8 @@ Spot lower_fresh(Lower *l, const TensorType *type, RegionId region);
 /* Value v lies there. */
 void lower_settle(Lower *l, Value v, const Spot *s);
 void lower_settle_fresh(Lower *l, Value v, RegionId region);
+/* Where a branch hands it out if it does, else fresh. */
+void lower_settle_direct(Lower *l, Value v, RegionId region);
 /* One use of v is done, by the step that comes next; lower_look: by no step, it was a view. */
 void lower_use(Lower *l, Value v);
 void lower_look(Lower *l, Value v);
@@ -67,6 +71,8 @@ char **lower_cell(Lower *l, BufferId buffer, int64_t offset);
 Status lower_add_kernel(Lower *l, NodeId node, const Kernel *k, const KernelArgs *a);
 /* Copies a tensor of `type` that lies at `from`, any layout, to `to`. Both spots live on. */
 Status lower_copy(Lower *l, NodeId node, const TensorType *type, const Spot *to, const Spot *from);
+/* A jump, its target to be set, where the flag is false. */
+Step *lower_unless(Lower *l, NodeId node, Value flag);
 /* A dense copy of v; the spot is the plan's. */
 Status lower_dense(Lower *l, NodeId node, Value v, Spot **out);
 

@@ -95,6 +95,14 @@ void lower_settle_fresh(Lower *l, Value v, RegionId region) {
 
 void lower_look(Lower *l, Value v) { l->plan->buffers[l->plan->spots[v].buffer].uses--; }
 
+void lower_settle_direct(Lower *l, Value v, RegionId region) {
+    const TensorType *type = graph_type(l->g, v);
+    Spot s = {.buffer = l->direct[v], .dense = true};
+    type_strides(type, s.strides);
+    if (!s.buffer) s = lower_fresh(l, type, region);
+    lower_settle(l, v, &s);
+}
+
 void lower_use(Lower *l, Value v) {
     if (!v) return;
     BufferId id = l->plan->spots[v].buffer;
@@ -143,6 +151,15 @@ Step *lower_step_with(Lower *l, StepKind kind, NodeId node, const KernelArgs *a)
     s->args = *a;
     s->in = (Buf *)a->in;
     return s;
+}
+
+Step *lower_unless(Lower *l, NodeId node, Value flag) {
+    KernelArgs a = lower_args(l, NULL, NULL, 1, 0);
+    Buf *in = (Buf *)a.in;
+    lower_use(l, flag);
+    in[0] = lower_buf(l, flag);
+    lower_patch_value(l, &in[0], flag);
+    return lower_step_with(l, STEP_UNLESS, node, &a);
 }
 
 char **lower_cell(Lower *l, BufferId buffer, int64_t offset) {
