@@ -139,6 +139,30 @@ class JitFunction(_core.Jit):
         """A call unlike those that the C base remembers."""
         if not mode.is_on():
             return self._fn(*args, **kwargs)
+        table, signature, entry = self._find(args, kwargs)
+        result = entry.run(signature.leaves)
+        memo = None
+        if not kwargs and table is self._own:
+            memo = entry.memo(args, signature.leaves)
+        if memo is not None:
+            self._remember(args, entry, *memo)
+        return result
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles the function for arguments like these, if it is not yet, without running it.
+
+        >>> import diptych as ms
+        >>> f = ms.jit(lambda x: x * 2)
+        >>> f.compile(ms.Tensor([1.0]))
+        >>> f.cache_info()["compiles"]
+        1
+        """
+        self._find(args, kwargs)
+
+    def _find(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[_Table, Signature, Entry]:
+        """The entry for these arguments, with the table it is in and their leaves."""
         asked = self._signature
         if asked is None and isinstance(self._fn, _core.Cell):
             asked = self._fn.__dict__.get("_inputs")
@@ -155,13 +179,7 @@ class JitFunction(_core.Jit):
                 entry = table.find(signature.key) or self._enter(table, args, kwargs)
         else:
             self._hits += 1
-        result = entry.run(signature.leaves)
-        memo = None
-        if not kwargs and table is self._own:
-            memo = entry.memo(args, signature.leaves)
-        if memo is not None:
-            self._remember(args, entry, *memo)
-        return result
+        return table, signature, entry
 
     @staticmethod
     def _sign(table: _Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
@@ -238,7 +256,7 @@ class JitFunction(_core.Jit):
                 f"{self._name} was compiled {len(recent)} times within a minute; the latest "
                 f"reasons:\n{reasons}",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
     # ---- looking at it

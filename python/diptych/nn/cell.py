@@ -112,6 +112,16 @@ class Cell(_core.Cell):
         """The outermost call in GRAPH_MODE."""
         return compiled_cell(self)(*inputs, **kwargs)
 
+    def compile(self, *inputs: Any, **kwargs: Any) -> None:
+        """Compiles the call for inputs like these, as a call in GRAPH_MODE does, without running
+        it; parameters must have different names.
+
+        >>> import diptych as ms
+        >>> ms.nn.Dense(3, 2).compile(ms.Tensor([[1.0, 2.0, 3.0]]))
+        """
+        self.check_names()
+        compiled_cell(self).compile(*inputs, **kwargs)
+
     def _call_special(self, *inputs: Any, **kwargs: Any) -> Any:
         """A call with hooks, casts or a bprop."""
         for hook in list(self._hooks_of("forward_pre")):
@@ -338,6 +348,21 @@ class Cell(_core.Cell):
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """Parameters by their names."""
         return OrderedDict((p.name, p) for p in self.get_parameters(expand=recurse))
+
+    def check_names(self) -> None:
+        """Refuses two parameters of one name.
+
+        Raises:
+            ValueError: the name that occurs twice.
+        """
+        seen: dict[str, str] = {}
+        for path, p in self.parameters_and_names():
+            first = seen.setdefault(p.name, path)
+            if first != path:
+                raise ValueError(
+                    f"For '{type(self).__name__}', '{first}' and '{path}' are two parameters of "
+                    f"the name '{p.name}'"
+                )
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Names every parameter ``prefix`` + its path from this Cell."""
