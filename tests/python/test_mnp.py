@@ -1,6 +1,8 @@
 """diptych.numpy against NumPy: each function in eager mode and compiled."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -323,6 +325,14 @@ def test_bincount_of_known_length() -> None:
 def test_cross_of_plane_vectors() -> None:
     assert mnp.cross([[1, 0], [2, 3]], [[0, 1], [4, 5]]).tolist() == [1, -2]
     assert mnp.cross([1, 0], [0, 1, 1]).tolist() == [0, -1, 1]
+
+
+def test_the_page_lists_every_function() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "numpy.md").read_text()
+    listed = set(re.findall(r"`(\w+)`", page.split("|---|---|")[1]))
+    public = {n for n in mnp.__all__ if callable(getattr(mnp, n)) or n in ("mgrid", "ogrid")}
+    types = set("bool_ float16 float32 float64 int8 int16 int32 int64 int_ float_ uint".split())
+    assert listed == public - types - {"uint8", "uint16", "uint32", "uint64"}
 
 
 def test_draws() -> None:
