@@ -1,5 +1,6 @@
 """diptych.numpy against NumPy: each function in eager mode and compiled."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -300,6 +301,11 @@ def test_dtypes() -> None:
     assert mnp.result_type(mnp.ones(1), "int64") is ms.float32
 
 
+def test_divisors_of_what_has_none_end() -> None:
+    got = mnp.gcd([math.nan, math.inf, 4.0], [2.0, 4.0, 6.0]).tolist()
+    assert got[2] == 2.0
+
+
 def test_steps_that_lead_away() -> None:
     assert mnp.arange(10, 1).shape == (0,)
     with pytest.raises(ValueError, match="lead away from 1"):
@@ -386,6 +392,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a kind of bins": (lambda: mnp.histogram(mnp.ones(2), "auto"), ValueError, "edges"),
     "a power": (lambda: mnp.matrix_power(mnp.ones((2, 2)), -1), ValueError, "0 or more"),
     "nothing to join": (lambda: mnp.concatenate([]), ValueError, "empty"),
+    "no list": (lambda: mnp.stack(3), TypeError, "must be a list, a tuple or a Tensor"),
+    "no number": (lambda: mnp.around([1.5], [1]), TypeError, "decimals is"),
+    "taking from nothing": (lambda: mnp.take([], [0]), ValueError, "no elements"),
+    "axes to sum over": (lambda: mnp.tensordot([1, 2], 3, 1), ValueError, "do not all lie"),
+    "limits": (lambda: mnp.histogram([1.0], 2, 3), ValueError, "two numbers"),
     "a place": (lambda: mnp.take([1, 2], [5], mode="raise"), IndexError, "5"),
 }
 

@@ -7,7 +7,17 @@ from typing import Any
 
 from .. import ops
 from .._core import Tensor, op_table
-from .convert import as_tensor, axes_of, axis_of, broadcast_shape, count, sizes_of
+from .convert import (
+    as_tensor,
+    axes_of,
+    axis_of,
+    broadcast_shape,
+    count,
+    listed,
+    sizes_of,
+    whole,
+    wholes,
+)
 
 __all__ = [
     "append",
@@ -94,7 +104,9 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places, the rest kept in order."""
-    return ops.moveaxis(as_tensor(a), source, destination)
+    a = as_tensor(a)
+    first = axes_of(wholes("source", source), a.ndim, "source")
+    return ops.moveaxis(a, first, axes_of(wholes("destination", destination), a.ndim))
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
@@ -153,9 +165,7 @@ atleast_3d = _at_least(3, lambda x: (*x.shape, 1) if x.ndim == 2 else (1, x.size
 
 def _several(name: str, arrays: Any) -> list[Tensor]:
     """A list of arrays; the slices of one along its first axis."""
-    if isinstance(arrays, Tensor):
-        return list(_table["unstack"](arrays, 0)) if arrays.ndim else [arrays]
-    made = [as_tensor(x, "arrays") for x in arrays]
+    made = [as_tensor(x, "arrays") for x in listed(f"{name}: arrays", arrays)]
     if not made:
         raise ValueError(f"{name}: the list of arrays is empty; it must hold at least one")
     return made
@@ -216,7 +226,10 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor
     [[0, 1, 2], [3, 4]]
     """
     x = as_tensor(x, "x")
-    return ops.tensor_split(x, indices_or_sections, axis_of(axis, x.ndim))
+    cuts = indices_or_sections
+    if not isinstance(cuts, int):
+        cuts = wholes("indices_or_sections", cuts)
+    return ops.tensor_split(x, cuts, axis_of(axis, x.ndim))
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
@@ -273,7 +286,7 @@ def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     [[2, 4], [1, 3]]
     """
     a = as_tensor(a)
-    return ops.rot90(a, k, axes_of(axes, a.ndim, "axes"))
+    return ops.rot90(a, whole("rot90: k", k), axes_of(axes, a.ndim, "axes"))
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
@@ -285,10 +298,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     [3, 1, 2]
     """
     a = as_tensor(a)
-    shifts = shift if isinstance(shift, list | tuple) else (shift,)
+    shifts = wholes("roll: shift", shift)
     if axis is None:
         return _table["roll"](a.reshape((-1,)), sum(shifts), 0).reshape(a.shape)
-    axes = axis if isinstance(axis, list | tuple) else (axis,)
+    axes = wholes("roll: axis", axis)
     n = max(len(shifts), len(axes))
     if len(shifts) not in (1, n) or len(axes) not in (1, n):
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")

@@ -145,7 +145,7 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
     (1, 2)
     """
     made = asarray(obj, dtype)
-    if ndmin < 0:
+    if whole("array: ndmin", ndmin) < 0:
         raise ValueError(f"array: ndmin is {ndmin}; it must be 0 or more")
     if ndmin > made.ndim:
         return made.reshape((1,) * (ndmin - made.ndim) + tuple(made.shape))
@@ -176,7 +176,36 @@ def array_str(a: Tensor) -> str:
     return str(as_tensor(a))
 
 
-# ---- axes and sizes
+# ---- numbers, lists, axes and sizes
+
+
+def whole(name: str, value: Any) -> int:
+    """An int, or the TypeError that says so."""
+    if not isinstance(value, int):
+        raise TypeError(f"{name} is {value!r}; it must be an int")
+    return value
+
+
+def number(name: str, value: Any) -> float:
+    """A number, or the TypeError that says so."""
+    if not isinstance(value, int | float):
+        raise TypeError(f"{name} is {value!r}; it must be a number")
+    return value
+
+
+def wholes(name: str, value: Any) -> list[int]:
+    """One int or several as a list."""
+    many = value if isinstance(value, list | tuple) else (value,)
+    return [whole(name, v) for v in many]
+
+
+def listed(name: str, given: Any) -> list[Any]:
+    """The items of a list or tuple, or the slices of a Tensor along its first axis."""
+    if isinstance(given, Tensor) and given.ndim:
+        return list(_table["unstack"](given, 0))
+    if not isinstance(given, list | tuple):
+        raise TypeError(f"{name} is {given!r}; it must be a list, a tuple or a Tensor with axes")
+    return list(given)
 
 
 def axis_of(axis: Any, rank: int, name: str = "axis") -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core, ops
 from .._core import Tensor, op_table
-from .convert import as_float, as_operand, as_tensor, count
+from .convert import as_float, as_operand, as_tensor, count, listed, number
 from .creation import linspace
 
 __all__ = [
@@ -138,7 +138,10 @@ def _edges(values: Tensor, bins: Any, limits: Any) -> Tensor:
     if limits is None:
         low, high = (_table[op](values, 0).astype(_core.float64) for op in ("amin", "amax"))
     else:
-        low, high = (as_tensor(float(v)).astype(_core.float64) for v in limits)
+        if not isinstance(limits, list | tuple) or len(limits) != 2:
+            raise ValueError(f"histogram: range is {limits!r}; it must be two numbers")
+        ends = [float(number("histogram: range", v)) for v in limits]
+        low, high = (as_tensor(v).astype(_core.float64) for v in ends)
     widen = _table["where"](_table["equal"](low, high), 0.5, 0.0)
     return linspace(low - widen, high + widen, bins + 1, dtype=_core.float64)
 
@@ -227,8 +230,8 @@ def histogramdd(
             raise ValueError(f"histogramdd: sample has shape {points.shape}; it must have 2 axes")
         columns = list(_table["unstack"](points, 1))
     n = len(columns)
-    many = [bins] * n if isinstance(bins, int) else list(bins)
-    limits = [None] * n if range is None else list(range)
+    many = [bins] * n if isinstance(bins, int) else listed("histogramdd: bins", bins)
+    limits = [None] * n if range is None else listed("histogramdd: range", range)
     if len(many) != n or len(limits) != n:
         raise ValueError(
             f"histogramdd: {len(many)} bins and {len(limits)} ranges for {n} axes; there must be "
@@ -244,6 +247,7 @@ def histogram2d(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """histogramdd of points (x, y): the counts, the edges along x and along y. A list of edges as
     bins serves both axes, unless it has two members, one an axis."""
-    pair = bins if isinstance(bins, int) or len(bins) == 2 else [bins, bins]
+    many = isinstance(bins, int) or len(listed("histogram2d: bins", bins)) == 2
+    pair = bins if many else [bins, bins]
     made, (first, second) = histogramdd([x, y], pair, range, weights, density)
     return made, first, second

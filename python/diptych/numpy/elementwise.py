@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core, ops
 from .._core import Tensor, op_table
-from .convert import as_float, as_operand, as_tensor, cast
+from .convert import as_float, as_operand, as_tensor, cast, whole
 
 __all__ = [
     "absolute",
@@ -216,7 +216,7 @@ def around(a: Any, decimals: int = 0) -> Tensor:
     [1.2000000476837158, 3.0999999046325684]
     """
     a = as_tensor(a)
-    if decimals == 0 or (decimals > 0 and not a.dtype.is_floating_point):
+    if whole("around: decimals", decimals) == 0 or (decimals > 0 and not a.dtype.is_floating_point):
         return _table["round"](a)
     scale = 10.0 ** abs(decimals)
     rounded = as_float(a)
@@ -264,8 +264,8 @@ def gcd(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
         _table["broadcast_to"](_absolute(as_tensor(v).astype(wanted)), sizes)
         for v in (first, second)
     )
-    while _table["any"](b):
-        done = _table["equal"](b, 0)
+    while _table["any"](b > 0):  # NaN ends it
+        done = _table["logical_not"](b > 0)
         rest = _table["remainder"](a, _table["where"](done, 1, b))
         a, b = _table["where"](done, a, b), _table["where"](done, 0, rest)
     return cast(a, dtype)

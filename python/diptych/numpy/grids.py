@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, op_table
-from .convert import as_dtype, as_tensor, axes_of, count, sizes_of, sum_dtype
+from .convert import as_dtype, as_tensor, axes_of, count, sizes_of, sum_dtype, whole
 from .creation import arange, linspace
 
 __all__ = [
@@ -70,6 +70,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
         raise ValueError(f"diagonal: a has shape {a.shape}; it must have 2 axes or more")
     first, second = axes_of((axis1, axis2), a.ndim, "axis1, axis2")
     rows, columns = a.shape[first], a.shape[second]
+    whole("diagonal: offset", offset)
     size = min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns)
     if size > 0:
         return _table["diagonal"](a, offset, first, second)
@@ -155,7 +156,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     [[4, 2, 1], [9, 3, 1]]
     """
     x = as_tensor(x, "x")
-    n = x.size if N is None else N
+    n = x.size if N is None else whole("vander: N", N)
     if x.ndim != 1 or n < 0:
         raise ValueError(f"vander: x has shape {x.shape}, N is {N}; x must be 1-d, N 0 or more")
     powers = _table["arange"](0, n, 1, x.dtype)

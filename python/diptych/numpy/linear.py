@@ -8,7 +8,7 @@ from typing import Any
 from .. import ops
 from .._core import Tensor, op_table
 from .arrange import moveaxis
-from .convert import as_float, as_tensor, axes_of, cast
+from .convert import as_float, as_tensor, axes_of, cast, listed
 
 __all__ = [
     "corrcoef",
@@ -70,7 +70,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     >>> mnp.tensordot(mnp.ones((2, 3)), mnp.ones((3, 2))[None], ([1], [1])).shape
     (2, 1, 2)
     """
-    return ops.tensordot(as_tensor(a), as_tensor(b, "b"), axes)
+    pair = axes if isinstance(axes, int) else listed("tensordot: axes", axes)
+    return ops.tensordot(as_tensor(a), as_tensor(b, "b"), pair)
 
 
 def kron(a: Any, b: Any) -> Tensor:
@@ -131,7 +132,7 @@ def multi_dot(arrays: Any) -> Tensor:
     >>> mnp.multi_dot([mnp.ones((2, 3)), mnp.ones((3, 4)), mnp.ones(4)]).tolist()
     [12.0, 12.0]
     """
-    chain = [as_tensor(x, "arrays") for x in arrays]
+    chain = [as_tensor(x, "arrays") for x in listed("multi_dot: arrays", arrays)]
     if len(chain) < 2:
         raise ValueError(f"multi_dot: {len(chain)} arrays; there must be two or more")
     row, column = chain[0].ndim == 1, chain[-1].ndim == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core, ops
 from .._core import Tensor, op_table
-from .convert import as_float, as_tensor, axes_of, cast
+from .convert import as_float, as_tensor, axes_of, cast, number
 from .elementwise import operands
 
 __all__ = [
@@ -102,7 +102,8 @@ def isclose(
     [True, False]
     """
     x, y = as_float(as_tensor(a)), as_float(as_tensor(b, "b"))
-    return ops.isclose(x, y, rtol, atol, equal_nan)
+    tolerances = number("isclose: rtol", rtol), number("isclose: atol", atol)
+    return ops.isclose(x, y, *tolerances, equal_nan)
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:

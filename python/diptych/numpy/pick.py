@@ -8,7 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, op_table
 from .arrange import moveaxis
-from .convert import as_operand, as_tensor, axes_of, axis_of, broadcast_shape
+from .convert import as_operand, as_tensor, axes_of, axis_of, broadcast_shape, listed
 from .elementwise import operands
 from .logic import in1d
 
@@ -35,6 +35,8 @@ _table = op_table
 
 def _within(index: Tensor, n: int, mode: str, name: str) -> Tensor:
     """Indices limited to [0, n) as mode says; "raise" leaves it to the op, which refuses."""
+    if n == 0 and index.size:
+        raise ValueError(f"{name}: there are no elements to take from, but indices")
     if mode == "wrap":
         return _table["remainder"](index, n)
     if mode == "clip":
@@ -91,7 +93,9 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     [1, 4]
     """
     index = as_tensor(a)
-    many = [as_tensor(x, "choices") for x in choices]
+    many = [as_tensor(x, "choices") for x in listed("choose: choices", choices)]
+    if not many:
+        raise ValueError("choose: choices is empty; it must hold at least one array")
     shape = broadcast_shape("choose", [index.shape, *(x.shape for x in many)])
     stacked = _table["stack"]([_table["broadcast_to"](x, shape) for x in many], 0)
     place = _within(_table["broadcast_to"](index, shape), len(many), mode, "choose")
@@ -126,14 +130,6 @@ def argwhere(a: Any) -> Tensor:
     return _table["nonzero"](a)
 
 
-def _listed(name: str, given: Any) -> list[Any]:
-    if isinstance(given, Tensor):
-        return list(_table["unstack"](given, 0))
-    if not isinstance(given, list | tuple):
-        raise TypeError(f"{name} is {given!r}; it must be a list, a tuple or a Tensor")
-    return list(given)
-
-
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     """At each place the choice of the first condition that holds, else ``default``.
 
@@ -141,7 +137,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     >>> mnp.select([[True, False], [True, True]], [[1, 2], [3, 4]]).tolist()
     [1, 4]
     """
-    conditions, choices = _listed("condlist", condlist), _listed("choicelist", choicelist)
+    conditions, choices = listed("condlist", condlist), listed("choicelist", choicelist)
     if len(conditions) != len(choices) or not conditions:
         raise ValueError(
             f"select: {len(conditions)} conditions and {len(choices)} choices; there must be as "
@@ -167,7 +163,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     x = as_tensor(x, "x")
     single = not isinstance(condlist, list | tuple) or not _is_many(condlist)
     conditions = [as_tensor(condlist if single else c, "condlist") for c in _each(condlist, single)]
-    if len(funclist) not in (len(conditions), len(conditions) + 1):
+    if len(listed("piecewise: funclist", funclist)) not in (len(conditions), len(conditions) + 1):
         raise ValueError(
             f"piecewise: {len(conditions)} conditions and {len(funclist)} functions; there must be "
             "as many or one more"

@@ -9,7 +9,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, op_table
 from ..ops.numeric import largest, lowest
-from .convert import as_dtype, as_float, as_tensor, axes_of, axis_of, cast, sum_dtype
+from .convert import as_dtype, as_float, as_tensor, axes_of, axis_of, cast, number, sum_dtype, whole
 
 __all__ = [
     "amax",
@@ -40,12 +40,6 @@ __all__ = [
 _table = op_table
 
 
-def _number(name: str, initial: Any) -> Any:
-    if not isinstance(initial, int | float):
-        raise TypeError(f"{name}: initial is {initial!r}; it must be a number")
-    return initial
-
-
 # ---- sums
 
 
@@ -61,7 +55,7 @@ def sum(
     a = as_tensor(a)
     wanted = sum_dtype(a.dtype) if dtype is None else as_dtype(dtype)
     made = _table["sum"](a, axes_of(axis, a.ndim), bool(keepdims), wanted)
-    return made if initial is None else made + _number("sum", initial)
+    return made if initial is None else made + number("sum: initial", initial)
 
 
 def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -137,13 +131,13 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The mean of (x - mean)^2 over axis, by n - ddof."""
     x = as_float(as_tensor(x, "x"))
-    return _table["var"](x, axes_of(axis, x.ndim), bool(keepdims), ddof)
+    return _table["var"](x, axes_of(axis, x.ndim), bool(keepdims), whole("var: ddof", ddof))
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The root of var."""
     x = as_float(as_tensor(x, "x"))
-    return _table["std"](x, axes_of(axis, x.ndim), bool(keepdims), ddof)
+    return _table["std"](x, axes_of(axis, x.ndim), bool(keepdims), whole("std: ddof", ddof))
 
 
 # ---- extremes
@@ -154,7 +148,7 @@ def _extreme(op: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
     axes = axes_of(axis, a.ndim)
     name, best = ("amax", "maximum") if op == "amax" else ("amin", "minimum")
     if initial is not None:
-        _number(name, initial)
+        number(f"{name}: initial", initial)
     if where is not True:
         if initial is None:
             raise ValueError(f"{name}: where is given; initial must be too")
@@ -269,7 +263,7 @@ def nanvar(
     x = as_float(as_tensor(a))
     axes = axes_of(axis, x.ndim)
     centred = _without(x - nanmean(x, axis, keepdims=True), 0)
-    count = _there(x, axes) - ddof
+    count = _there(x, axes) - whole("nanvar: ddof", ddof)
     made = _table["sum"](_table["square"](centred), axes, True) / count
     made = _table["where"](count > 0, made, math.nan).astype(x.dtype, copy=False)
     return cast(_shaped(made, axes, keepdims), dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from .._core import Tensor, op_table
-from .convert import as_float, as_tensor, axes_of, axis_of
+from .convert import as_float, as_tensor, axes_of, axis_of, number, whole
 
 __all__ = [
     "convolve",
@@ -50,7 +50,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     a = as_tensor(a)
     axis = axis_of(axis, a.ndim)
-    if n == 0:
+    if whole("diff: n", n) == 0:
         return a
     return ops.diff(a, n, axis, _joined_on(prepend, a, axis), _joined_on(append, a, axis))
 
@@ -120,6 +120,7 @@ def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
     """
     p = as_float(as_tensor(p, "p"))
     axis = axis_of(axis, p.ndim)
+    number("unwrap: discont", discont)
     step = ops.diff(p, 1, axis)
     turned = _table["remainder"](step + math.pi, 2 * math.pi) - math.pi
     upwards = _table["logical_and"](_table["equal"](turned, -math.pi), step > 0)

@@ -187,11 +187,16 @@ def tensordot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
     """Sum of products over the axes of x1 and x2 that ``axes`` names: how many of the last of x1
     and the first of x2, or a pair of lists."""
     if isinstance(axes, int):
-        first, second = range(x1.ndim - axes, x1.ndim), range(axes)
+        pair = [tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))]
     else:
-        first, second = ((a,) if isinstance(a, int) else tuple(a) for a in axes)
-    first = [a % x1.ndim for a in first]
-    second = [a % x2.ndim for a in second]
+        pair = [(a,) if isinstance(a, int) else a for a in axes]
+    if len(pair) != 2 or not all(isinstance(side, list | tuple) for side in pair):
+        raise ValueError(f"tensordot: axes is {axes}; it must be an int or a pair of lists")
+    for x, side in zip((x1, x2), pair, strict=True):
+        if any(not -x.ndim <= a < x.ndim for a in side):
+            raise ValueError(f"tensordot: axes {axes} do not all lie in {x1.shape} and {x2.shape}")
+    first = [a % x1.ndim for a in pair[0]]
+    second = [a % x2.ndim for a in pair[1]]
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
         raise ValueError(f"tensordot: axes {axes} of {x1.shape} and {x2.shape} differ in size")
     keep1 = [a for a in range(x1.ndim) if a not in first]
