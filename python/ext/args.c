@@ -1,5 +1,6 @@
 /* Attributes of ops from Python values and back, by the table's description. */
 #include "core.h"
+#include "eager/record.h"
 
 static bool wrong(const Op *op, const AttrSpec *spec, PyObject *value, const char *must) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return false;
@@ -12,9 +13,22 @@ bool attr_has_default(const AttrSpec *spec) { return spec->preset[0] || spec->ki
 
 static bool allows_none(const AttrSpec *spec) { return !strcmp(spec->preset, "None"); }
 
+/* Whether integers of attributes may be sizes that vary: they are those of the op call that comes
+ * next. */
+static bool takes_sizes;
+
+void attrs_take_sizes(bool on) {
+    if (on) record_no_sizes();
+    takes_sizes = on;
+}
+
 static bool int_from_object(PyObject *o, int64_t *out) {
     if (PyLong_CheckExact(o)) {
         *out = PyLong_AsLongLong(o);
+    } else if (takes_sizes && is_size(o) && size_id(o) && !record_value(size_id(o)).is_float) {
+        record_attribute(out, size_id(o), false);
+        *out = record_value(size_id(o)).i;
+        return true;
     } else {
         PyObject *integer = PyNumber_Index(o);
         if (!integer) return false;
@@ -90,6 +104,11 @@ bool attr_from_object(const Op *op, const AttrSpec *spec, PyObject *o, void *att
     case ATTR_INTS: return ints_from_object(op, spec, o, field);
     case ATTR_STR: return text_from_object(op, spec, o, field);
     case ATTR_FLT:
+        if (takes_sizes && is_size(o) && size_id(o)) {
+            record_attribute(field, size_id(o), true);
+            *(double *)field = record_value(size_id(o)).d;
+            return true;
+        }
         *(double *)field = PyFloat_AsDouble(o);
         return *(double *)field != -1 || !PyErr_Occurred() || wrong(op, spec, o, "a number");
     case ATTR_DTYPE:

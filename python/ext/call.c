@@ -1,6 +1,7 @@
 /* One way to call every op: positional and keyword arguments go to the slots of its table row
  * (inputs, then attributes), inputs become tensors, attributes their struct, then dispatch runs. */
 #include "core.h"
+#include "eager/capture.h"
 
 enum { FEW = 16 };
 
@@ -222,7 +223,7 @@ static bool take_inputs(Call *c) {
     return true;
 }
 
-static bool take_attributes(Call *c) {
+static bool fill_attributes(Call *c) {
     const Op *op = c->o->op;
     memcpy(c->attrs, c->o->presets, op->attrs_size);
     for (int i = 0; c->o->nin + i < c->o->nslots; i++) {
@@ -231,6 +232,14 @@ static bool take_attributes(Call *c) {
         if (!given && !attr_has_default(&op->attrs[i])) return missing(c, c->o->nin + i);
     }
     return true;
+}
+
+static bool take_attributes(Call *c) {
+    if (DIP_LIKELY(!capture_is_on())) return fill_attributes(c);
+    attrs_take_sizes(true);
+    bool good = fill_attributes(c);
+    attrs_take_sizes(false);
+    return good;
 }
 
 /* ---- results */

@@ -2,6 +2,7 @@
  * the tensor's dtype and only raise its category (docs/semantics.md). Small tensors made of numbers
  * are kept in a table, for the same few constants come again in every step. */
 #include "core.h"
+#include "eager/record.h"
 
 #include "kernels/loops.h"
 
@@ -13,6 +14,7 @@ bool scalar_kind(PyObject *o, DKind *out) {
     if (PyFloat_Check(o)) return *out = KIND_FLOAT, true;
     if (PyBool_Check(o)) return *out = KIND_BOOL, true;
     if (PyLong_Check(o)) return *out = KIND_INT, true;
+    if (is_size(o)) return *out = size_is_float(o) ? KIND_FLOAT : KIND_INT, true;
     if (!is_numpy(o) || !strncmp(Py_TYPE(o)->tp_name + 6, "ndarray", 7)) return false;
     if (!strncmp(Py_TYPE(o)->tp_name + 6, "bool", 4)) return *out = KIND_BOOL, true;
     if (PyIndex_Check(o)) return *out = KIND_INT, true;
@@ -81,7 +83,15 @@ typedef struct KeptNumber {
 } KeptNumber;
 static KeptNumber kept[KEPT];
 
+/* A size as a number of the graph. */
+static Tensor *size_tensor(PyObject *o, DType d) {
+    Tensor *made;
+    Status status = record_size_tensor(size_id(o), d, &made);
+    return status == OK ? made : (raise_status(status), NULL);
+}
+
 static Tensor *number_tensor(PyObject *o, DKind kind, DType d) {
+    if (is_size(o) && size_id(o)) return size_tensor(o, d);
     uint64_t bits = 0;
     if (!encode(o, kind, d, &bits)) return NULL;
     KeptNumber *slot = &kept[((bits * 0x9e3779b97f4a7c15u) >> 56 ^ (unsigned)d * 37u) % KEPT];

@@ -76,6 +76,14 @@ bool tensor_type_init(PyObject *module);
 
 /* False with ValueError for a placeholder. */
 bool tensor_has_sizes(const Tensor *t);
+/* Sizes that vary are Size objects while a function is captured for any. */
+PyObject *tensor_sizes(Tensor *t);
+PyObject *tensor_elements(Tensor *t, int64_t each); /* their product, times each */
+void tensor_fix_sizes(Tensor *t);                   /* they are needed as numbers */
+bool is_size(PyObject *o);
+bool size_is_float(PyObject *o);
+/* Of a Size, or of a number while sizes are recorded; 0: it is none. */
+uint32_t size_id(PyObject *o);
 bool sizes_init(PyObject *module);
 
 /* ---- convert.c: Python values to tensors */
@@ -132,6 +140,8 @@ typedef struct OpObject {
 PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 /* Writes `value` into the attribute block. False with an exception naming op and attribute. */
 bool attr_from_object(const Op *op, const AttrSpec *spec, PyObject *value, void *attrs);
+/* Between on and off: attributes may be Sizes. */
+void attrs_take_sizes(bool on);
 PyObject *attr_to_object(const AttrSpec *spec, const void *attrs);
 bool attr_has_default(const AttrSpec *spec);
 bool op_types_init(PyObject *module);

@@ -2,6 +2,8 @@
  * the bricks; grad, value_and_grad, vjp and jvp are written over them in diptych/common/grad.py. */
 #include "core.h"
 #include "eager/capture.h"
+#include "eager/gradients.h"
+#include "eager/record.h"
 
 /* How many recordings enclose this call: gradients taken inside one are recorded themselves. */
 static _Thread_local int depth;
@@ -31,30 +33,14 @@ static PyObject *add_grad_depth(PyObject *module, PyObject *change) {
 
 /* ---- leaves */
 
-static Status pass_on(void *ctx, int nout, Tensor *const *g, int nin, Tensor **dx) {
-    (void)ctx, (void)nout, (void)nin;
-    dx[0] = g[0] ? tensor_ref(g[0]) : NULL;
-    return OK;
-}
-
 /* A handle on x's value that is a variable of its own: a leaf, or, where x is recorded already, a
  * node that passes gradients on, so that an outer gradient still reaches x. */
 static PyObject *variable(PyObject *module, PyObject *x) {
     (void)module;
     if (!IS_TENSOR(x)) return PyErr_SetString(PyExc_TypeError, "variable: not a Tensor"), NULL;
-    Tensor *t = TENSOR(x)->t;
-    Tensor *made = tensor_alias(t);
-    if (t->type.dtype == DT_bool) return tensor_wrap(made);
-    if (capture_is_on() && dtype_is_integer(t->type.dtype)) capture_follow_integers(capture_now);
-    if (!t->link || !tape_is_on()) {
-        made->link = tape_leaf();
-        return tensor_wrap(made);
-    }
-    Status status =
-        tape_record_custom("variable", (CustomGrad){.backward = pass_on}, 1, &t, 1, &made);
-    if (status == OK) return tensor_wrap(made);
-    tensor_unref(made);
-    return raise_status(status);
+    Tensor *made;
+    Status status = tape_variable(TENSOR(x)->t, &made);
+    return status == OK ? tensor_wrap(made) : raise_status(status);
 }
 
 /* Whether gradients can be taken of it: recorded, and its tape has not been walked and emptied. */
@@ -65,23 +51,6 @@ static PyObject *has_tape(PyObject *module, PyObject *x) {
 }
 
 /* ---- walking back */
-
-/* The gradient of a value inside the graph is caught by a hook as it comes by. */
-static Status catch (void *ctx, Tensor *grad, Tensor **out) {
-    Tensor **slot = ctx;
-    tensor_unref(*slot);
-    *slot = tensor_ref(grad);
-    *out = NULL;
-    return OK;
-}
-
-typedef struct Walk {
-    Py_ssize_t nroots, nwrt;
-    Tensor **roots, **seeds, **wrt; /* borrowed from the sequences */
-    GradLink **leaves;
-    Tensor **grads, **caught;
-    int64_t *hooks;
-} Walk;
 
 static bool tensors_of(PyObject *list, bool allow_none, Tensor **out, const char *what) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
@@ -99,41 +68,6 @@ static bool tensors_of(PyObject *list, bool allow_none, Tensor **out, const char
     return true;
 }
 
-static PyObject *run_walk(Walk *w, bool create_graph, bool keep) {
-    int n = 0;
-    Py_ssize_t *places = (Py_ssize_t *)(w->hooks + w->nwrt);
-    for (Py_ssize_t i = 0; i < w->nwrt; i++) {
-        if (!w->wrt[i]->link) continue;
-        if (!w->wrt[i]->link->is_leaf)
-            w->hooks[i] = tape_hook(w->wrt[i], (GradHook){.call = catch, .ctx = &w->caught[i]});
-        places[n] = i;
-        w->leaves[n++] = w->wrt[i]->link;
-    }
-    BackwardArgs a = {.nroots = (int)w->nroots, .roots = w->roots, .seeds = w->seeds};
-    a.nleaves = n;
-    a.leaves = w->leaves;
-    a.create_graph = create_graph;
-    a.keep = keep;
-    Status status = tape_backward(&a, w->grads);
-    for (Py_ssize_t i = 0; i < w->nwrt; i++)
-        if (w->hooks[i]) tape_unhook(w->wrt[i], w->hooks[i]);
-    for (int k = 0; status == OK && k < n; k++) {
-        Tensor **slot = &w->caught[places[k]];
-        if (*slot)
-            tensor_unref(w->grads[k]);
-        else
-            *slot = w->grads[k];
-    }
-    if (status != OK) return raise_status(status);
-    PyObject *list = PyList_New(w->nwrt);
-    for (Py_ssize_t i = 0; list && i < w->nwrt; i++) {
-        PyObject *o = w->caught[i] ? tensor_wrap(tensor_ref(w->caught[i])) : Py_NewRef(Py_None);
-        if (!o) return Py_DECREF(list), NULL;
-        PyList_SET_ITEM(list, i, o);
-    }
-    return list;
-}
-
 /* gradients(roots, seeds, wrt, create_graph, keep) -> list of Tensor or None */
 static PyObject *gradients(PyObject *module, PyObject *args) {
     (void)module;
@@ -142,25 +76,28 @@ static PyObject *gradients(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!O!pp", &PyList_Type, &roots, &PyList_Type, &seeds,
                           &PyList_Type, &wrt, &create_graph, &keep))
         return NULL;
-    Walk w = {.nroots = PyList_GET_SIZE(roots), .nwrt = PyList_GET_SIZE(wrt)};
-    if (PyList_GET_SIZE(seeds) != w.nroots)
+    Py_ssize_t nroots = PyList_GET_SIZE(roots), nwrt = PyList_GET_SIZE(wrt);
+    if (PyList_GET_SIZE(seeds) != nroots)
         return PyErr_SetString(PyExc_ValueError, "gradients: one seed or None a root"), NULL;
-    size_t r = (size_t)w.nroots, n = (size_t)w.nwrt;
-    void **block = PyMem_Calloc(2 * r + 6 * n + 1, sizeof *block);
-    if (!block) return PyErr_NoMemory();
-    w.roots = (Tensor **)block;
-    w.seeds = w.roots + r;
-    w.wrt = w.seeds + r;
-    w.leaves = (GradLink **)(w.wrt + n);
-    w.grads = (Tensor **)(w.leaves + n);
-    w.caught = w.grads + n;
-    w.hooks = (int64_t *)(w.caught + n);
+    Tensor **in = PyMem_Calloc(2 * (size_t)nroots + 2 * (size_t)nwrt + 1, sizeof *in);
+    if (!in) return PyErr_NoMemory();
+    Tensor **x = in + 2 * nroots, **out = x + nwrt;
     PyObject *list = NULL;
-    if (tensors_of(roots, false, w.roots, "roots") && tensors_of(seeds, true, w.seeds, "seeds") &&
-        tensors_of(wrt, false, w.wrt, "variables"))
-        list = run_walk(&w, create_graph, keep);
-    for (Py_ssize_t i = 0; i < w.nwrt; i++) tensor_unref(w.caught[i]);
-    PyMem_Free(block);
+    if (tensors_of(roots, false, in, "roots") && tensors_of(seeds, true, in + nroots, "seeds") &&
+        tensors_of(wrt, false, x, "variables")) {
+        GradientsArgs a = {(int)nroots, (int)nwrt, in, in + nroots, x, create_graph, keep};
+        Status status = tape_gradients(&a, out);
+        list = status == OK ? PyList_New(nwrt) : raise_status(status);
+    }
+    for (Py_ssize_t i = 0; i < nwrt; i++) {
+        PyObject *o = out[i] ? tensor_wrap(out[i]) : Py_NewRef(Py_None);
+        if (list && o)
+            PyList_SET_ITEM(list, i, o);
+        else
+            Py_XDECREF(o);
+        if (!o) Py_CLEAR(list);
+    }
+    PyMem_Free(in);
     return list;
 }
 
@@ -253,6 +190,7 @@ static PyObject *record(PyObject *module, PyObject *args) {
     for (Py_ssize_t i = 0; i < nout; i++) out[i] = tensor_alias(out[i]);
     if (tape_wants((int)nin, in)) {
         if (capture_is_on()) capture_note_custom(capture_now);
+        record_break("a gradient written in Python");
         CustomGrad custom = {
             .backward = call_backward, .release = drop, .ctx = Py_NewRef(backward)};
         Status status = tape_record_custom(PyUnicode_AsUTF8(PyTuple_GET_ITEM(args, 0)), custom,
@@ -306,6 +244,7 @@ PyObject *tensor_register_hook(PyObject *self, PyObject *function) {
         return PyErr_SetString(PyExc_RuntimeError,
                                "register_hook: no gradient flows through this tensor"),
                NULL;
+    record_break("a hook on a gradient");
     int64_t id = tape_hook(t, (GradHook){call_hook, drop, Py_NewRef(function)});
     PyObject *f = callback("hook_handle");
     PyObject *value = f ? tensor_wrap(tensor_ref(t)) : NULL; /* keeps the node the hook sits on */

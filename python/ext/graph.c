@@ -4,6 +4,8 @@
 
 #include "core.h"
 #include "eager/capture.h"
+#include "eager/record.h"
+#include "graph.h"
 #include "graph/text.h"
 #include "passes/passes.h"
 #include "run/run.h"
@@ -48,7 +50,7 @@ PyObject *raise_run_status(Status status) {
     return NULL;
 }
 
-static Capture *capture_of(PyObject *self) {
+Capture *capture_of(PyObject *self) {
     Capture *c = GRAPH(self)->capture;
     if (!c) PyErr_SetString(PyExc_RuntimeError, "Graph: the graph is finished");
     return c;
@@ -107,7 +109,7 @@ static PyObject *graph_end(PyObject *self, PyObject *none) {
 /* ---- Python sequences as arrays of tensors */
 
 /* Borrowed tensors of a list or tuple (numbers are no tensors here); NULL with an exception. */
-static Tensor **tensors_of(PyObject *list, Py_ssize_t *n) {
+Tensor **tensors_of(PyObject *list, Py_ssize_t *n) {
     if (!PyList_Check(list) && !PyTuple_Check(list))
         return PyErr_SetString(PyExc_TypeError, "Graph: a list or tuple of tensors is needed"),
                NULL;
@@ -128,7 +130,7 @@ static Tensor **tensors_of(PyObject *list, Py_ssize_t *n) {
 }
 
 /* Takes over n tensors and the array. */
-static PyObject *tuple_of(Tensor **t, Py_ssize_t n) {
+PyObject *tuple_of(Tensor **t, Py_ssize_t n) {
     PyObject *tuple = PyTuple_New(n);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = tensor_wrap(t[i]);
@@ -139,7 +141,7 @@ static PyObject *tuple_of(Tensor **t, Py_ssize_t n) {
     return tuple;
 }
 
-static Tensor **room(Py_ssize_t n) {
+Tensor **room(Py_ssize_t n) {
     Tensor **t = PyMem_Calloc((size_t)n + 1, sizeof *t);
     return t ? t : (Tensor **)PyErr_NoMemory();
 }
@@ -166,8 +168,13 @@ static PyObject *graph_input_method(PyObject *self, PyObject *const *args, Py_ss
     Capture *c = capture_of(self);
     TensorType type;
     if (!c) return NULL;
-    if (n != 2) return PyErr_SetString(PyExc_TypeError, "input(dtype, shape)"), NULL;
-    return type_of(args[0], args[1], &type) ? tensor_wrap(capture_input(c, &type)) : NULL;
+    if (n != 2 && n != 3)
+        return PyErr_SetString(PyExc_TypeError, "input(dtype, shape, free_axes=0)"), NULL;
+    unsigned long axes = n == 3 ? PyLong_AsUnsignedLong(args[2]) : 0;
+    if (PyErr_Occurred() || !type_of(args[0], args[1], &type)) return NULL;
+    Tensor *made = capture_input(c, &type);
+    if (record_now()) record_free_axes((uint32_t)axes);
+    return tensor_wrap(made);
 }
 
 static PyObject *graph_region_method(PyObject *self, PyObject *none) {
@@ -399,6 +406,7 @@ static PyObject *graph_params(PyObject *self, PyObject *none) {
     for (uint32_t i = 0; list && i < capture_nparams(c); i++) {
         Param *p = capture_param(c, i);
         if (!p->handle) continue;
+        record_see(p);
         PyObject *item = param_state(p, tensor_ref(p->value), p->grad ? tensor_ref(p->grad) : NULL);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
         Py_XDECREF(item);
@@ -622,7 +630,9 @@ static PyMethodDef graph_methods[] = {
      "graph around become inputs."},
     {"lent", graph_lent, METH_NOARGS, "Values of the graph around that this one reads."},
     {"end", graph_end, METH_NOARGS, "Op calls run again; parameters have their old values."},
-    {"input", CFUNC(graph_input_method), METH_FASTCALL, "input(dtype, shape): a symbolic Tensor."},
+    {"input", CFUNC(graph_input_method), METH_FASTCALL,
+     "input(dtype, shape, free_axes=0): a symbolic Tensor; bits of free_axes: axes that may have "
+     "other sizes when what is recorded is done again."},
     {"region", graph_region_method, METH_NOARGS, "A new region inside the present one."},
     {"enter", graph_enter, METH_O, "Nodes go into this region until leave()."},
     {"leave", graph_leave, METH_NOARGS, "Back to the region around."},
@@ -640,6 +650,13 @@ static PyMethodDef graph_methods[] = {
     {"outputs", graph_outputs, METH_VARARGS,
      "outputs(results, close=False, memory=False): ends the capture; close: with passes that may "
      "round differently; memory: with those that save memory."},
+    {"record_sizes", graph_record_sizes, METH_NOARGS,
+     "What follows is recorded, to be done again for other sizes."},
+    {"recorded", graph_recorded, METH_VARARGS,
+     "recorded(inputs, outputs) -> (recording, None), or (None, why it cannot be done again)"},
+    {"again", graph_again, METH_VARARGS,
+     "again(recording, tensors) -> (inputs, outputs) of a graph for tensors of these sizes, or why "
+     "they lead elsewhere"},
     {"run", CFUNC(graph_run), METH_VARARGS | METH_KEYWORDS,
      "run(inputs, plan=True) -> tuple of Tensors; plan=False: node by node"},
     {"plan_calls", graph_plan_calls, METH_NOARGS,

@@ -1,6 +1,7 @@
 /* Indexing by ints, slices, None and Ellipsis as one slice call (and a reshape for None); every
  * other key (lists, tensors, masks) goes to the package, which writes it as gathers. */
 #include "core.h"
+#include "eager/record.h"
 
 /* A basic key, resolved against the sizes. */
 typedef struct Window {
@@ -134,9 +135,19 @@ static PyObject *ask(const char *what, PyObject *a, PyObject *b, PyObject *c) {
     return f ? PyObject_CallFunctionObjArgs(f, a, b, c, NULL) : NULL;
 }
 
+/* A basic key for a tensor whose sizes vary: the package writes the window with Sizes. */
+static bool is_for_any_size(PyObject *self, PyObject *key) {
+    Tensor *t = TENSOR(self)->t;
+    if (!t->symbol || !record_now() || record_pin(t)) return false;
+    PyObject *const *items = PyTuple_Check(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
+    return count_axes(items, PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1) >= 0;
+}
+
 PyObject *tensor_subscript(PyObject *self, PyObject *key) {
     Window w;
     if (!tensor_has_sizes(TENSOR(self)->t)) return NULL;
+    if (is_for_any_size(self, key)) return ask("window_get", self, key, NULL);
+    if (PyErr_Occurred()) return NULL;
     int is_basic = window_from_key(&w, &TENSOR(self)->t->type, key);
     if (is_basic < 0) return NULL;
     if (!is_basic) return ask("index_get", self, key, NULL);
@@ -180,10 +191,12 @@ int tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         return PyErr_SetString(PyExc_TypeError, "elements of a tensor cannot be deleted"), -1;
     Window w;
     if (!tensor_has_sizes(TENSOR(self)->t)) return -1;
-    int is_basic = window_from_key(&w, &TENSOR(self)->t->type, key);
+    bool any_size = is_for_any_size(self, key);
+    if (PyErr_Occurred()) return -1;
+    int is_basic = any_size ? 0 : window_from_key(&w, &TENSOR(self)->t->type, key);
     if (is_basic < 0 || !tensor_warn_part(TENSOR(self))) return -1;
     if (!is_basic) {
-        PyObject *made = ask("index_set", self, key, value);
+        PyObject *made = ask(any_size ? "window_set" : "index_set", self, key, value);
         if (!made) return -1;
         Tensor *t = IS_TENSOR(made) ? tensor_alias(TENSOR(made)->t) : NULL;
         if (t && TENSOR(made)->t->link) {

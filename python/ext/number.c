@@ -2,6 +2,7 @@
  * in-place forms compute a new value and re-point the handle, keeping its dtype and shape. */
 #include "number.h"
 #include "core.h"
+#include "eager/record.h"
 
 PyObject *run1(const Op *op, const void *attrs, int nin, Tensor *const *in) {
     Tensor *out;
@@ -64,6 +65,7 @@ static PyObject *settle(PyObject *self, PyObject *result) {
     TensorObject *handle = TENSOR(self);
     const TensorType *old = &handle->t->type, *new = &TENSOR(result)->t->type;
     char have[200], got[200];
+    if (handle->t->symbol) record_same(handle->t, TENSOR(result)->t);
     if (!type_same_dims(old, new))
         PyErr_Format(PyExc_ValueError, "in-place operator: the result is %s, the target %s",
                      type_text(new, got, sizeof got), type_text(old, have, sizeof have));

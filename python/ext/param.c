@@ -2,8 +2,15 @@
  * value. The handle borrows the Param's present value, so that a step may overwrite its bytes. */
 #include "core.h"
 #include "eager/capture.h"
+#include "eager/record.h"
 
 static void show(ParameterObject *self) { self->base.t = self->param->value; }
+
+/* A captured function looks at the value or gradient. */
+static void see(PyObject *self) {
+    capture_touch(PARAMETER(self)->param);
+    record_see(PARAMETER(self)->param);
+}
 
 static bool is_ready(PyObject *self) {
     if (TENSOR(self)->is_param) return true;
@@ -86,7 +93,7 @@ static int set_requires_grad(PyObject *self, PyObject *value, void *c) {
 static PyObject *get_grad(PyObject *self, void *c) {
     (void)c;
     if (!is_ready(self)) return NULL;
-    if (capture_is_on()) capture_touch(PARAMETER(self)->param);
+    if (capture_is_on()) see(self);
     Tensor *g = PARAMETER(self)->param->grad;
     return g ? tensor_wrap(tensor_ref(g)) : Py_NewRef(Py_None);
 }
@@ -105,7 +112,7 @@ static int set_grad(PyObject *self, PyObject *value, void *c) {
 static PyObject *parameter_value(PyObject *self, PyObject *none) {
     (void)none;
     if (!is_ready(self)) return NULL;
-    if (capture_is_on()) capture_touch(PARAMETER(self)->param);
+    if (capture_is_on()) see(self);
     return tensor_wrap(tensor_ref(TENSOR(self)->t));
 }
 

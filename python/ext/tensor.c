@@ -168,7 +168,9 @@ PyObject *shape_tuple(const TensorType *type) {
 
 static PyObject *get_shape(PyObject *self, void *c) {
     (void)c;
-    return shape_tuple(&TENSOR(self)->t->type);
+    Tensor *t = TENSOR(self)->t;
+    bool may_vary = t->symbol && !tensor_is_placeholder(t);
+    return may_vary ? tensor_sizes(t) : shape_tuple(&t->type);
 }
 static PyObject *get_dtype(PyObject *self, void *c) {
     (void)c;
@@ -181,7 +183,8 @@ static PyObject *get_ndim(PyObject *self, void *c) {
 static PyObject *get_size(PyObject *self, void *c) {
     (void)c;
     if (!tensor_has_sizes(TENSOR(self)->t)) return NULL;
-    return PyLong_FromLongLong(tensor_count(TENSOR(self)->t));
+    Tensor *t = TENSOR(self)->t;
+    return t->symbol ? tensor_elements(t, 1) : PyLong_FromLongLong(tensor_count(t));
 }
 static PyObject *get_itemsize(PyObject *self, void *c) {
     (void)c;
@@ -190,11 +193,14 @@ static PyObject *get_itemsize(PyObject *self, void *c) {
 static PyObject *get_nbytes(PyObject *self, void *c) {
     (void)c;
     if (!tensor_has_sizes(TENSOR(self)->t)) return NULL;
-    return PyLong_FromLongLong(tensor_nbytes(TENSOR(self)->t));
+    Tensor *t = TENSOR(self)->t;
+    if (t->symbol) return tensor_elements(t, dtype_size(t->type.dtype));
+    return PyLong_FromLongLong(tensor_nbytes(t));
 }
 static PyObject *get_strides(PyObject *self, void *c) {
     (void)c;
-    const Tensor *t = TENSOR(self)->t;
+    Tensor *t = TENSOR(self)->t;
+    if (t->symbol) tensor_fix_sizes(t);
     TensorType bytes = {.rank = t->type.rank};
     for (int i = 0; i < t->type.rank; i++)
         bytes.dims[i] = t->strides[i] * dtype_size(t->type.dtype);
@@ -270,6 +276,7 @@ static PyObject *tensor_str(PyObject *self) {
 static Py_ssize_t tensor_length(PyObject *self) {
     const TensorType *type = &TENSOR(self)->t->type;
     if (!tensor_has_sizes(TENSOR(self)->t)) return -1;
+    if (TENSOR(self)->t->symbol) tensor_fix_sizes(TENSOR(self)->t);
     if (type->rank) return type->dims[0];
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
     return -1;

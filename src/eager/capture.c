@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "eager/record.h"
 #include "tensor/pool.h"
 
 _Thread_local Capture *capture_now;
@@ -31,7 +32,8 @@ struct Capture {
     Graph *graph;
     Storage *stand_in; /* marks the symbolic tensors of this capture */
     Capture *outer;    /* what ran when this one began */
-    bool is_on, follows_integers;
+    bool is_on, is_forced, follows_integers;
+    struct Recording *recording;
     RegionId *stack;
     uint32_t depth, cap_stack;
     uint32_t line;
@@ -66,6 +68,17 @@ Capture *capture_new(void) {
 
 Graph *capture_graph(const Capture *c) { return c->graph; }
 
+struct Recording *capture_recording(const Capture *c) {
+    return c->recording;
+}
+void capture_set_recording(Capture *c, struct Recording *r) { c->recording = r; }
+uint32_t capture_present_line(const Capture *c) { return c->line; }
+bool capture_owns(const Capture *c, const Tensor *t) {
+    return t->symbol && t->storage == c->stand_in;
+}
+void capture_force(Capture *c, bool on) { c->is_forced = on; }
+bool capture_is_forced(void) { return capture_now->is_forced; }
+
 Status capture_begin(Capture *c) {
     if (c->is_on) return FAIL(RUNTIME, "the capture has begun already");
     c->is_on = true;
@@ -95,7 +108,10 @@ static Tensor *symbol_new(Capture *c, Value v) {
 Tensor *capture_symbol(Capture *c, Value v) { return symbol_new(c, v); }
 
 Tensor *capture_input(Capture *c, const TensorType *type) {
-    return symbol_new(c, graph_input(c->graph, type));
+    bool recorded = record_open(REC_INPUT, 0, NULL);
+    Tensor *made = symbol_new(c, graph_input(c->graph, type));
+    if (recorded) record_close(OK, 1, &made);
+    return made;
 }
 
 static RegionId present(const Capture *c) { return c->stack[c->depth - 1]; }
@@ -269,6 +285,7 @@ void capture_free(Capture *c) {
     if (c->is_on) capture_end(c);
     for (uint32_t i = 0; i < c->nparams; i++) param_unref(c->params[i].param);
     graph_unref(c->graph);
+    recording_unref(c->recording);
     storage_unref(c->stand_in);
     free(c->params);
     free(c->consts);
@@ -286,7 +303,7 @@ void capture_free(Capture *c) {
 
 /* ---- regions */
 
-RegionId capture_region(Capture *c, RegionId parent) {
+static RegionId new_region(Capture *c, RegionId parent) {
     RegionId r = graph_region(c->graph, parent ? parent : present(c));
     if (r >= c->cap_notes) {
         c->cap_notes = 2 * r + 16;
@@ -295,6 +312,13 @@ RegionId capture_region(Capture *c, RegionId parent) {
     RegionId outer = c->graph->regions[r].parent;
     bool in_loop = outer != BODY && c->notes[outer].in_loop;
     c->notes[r] = (RegionNote){.since = tape_clock(), .in_loop = in_loop};
+    return r;
+}
+RegionId capture_region(Capture *c, RegionId parent) {
+    bool recorded = record_open(REC_REGION, 0, NULL);
+    RegionId r = new_region(c, parent);
+    if (recorded) record_numbers(r, parent, 0);
+    if (recorded) record_close(OK, 0, NULL);
     return r;
 }
 
@@ -331,6 +355,10 @@ Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type) {
 }
 
 void capture_enter(Capture *c, RegionId r) {
+    if (record_open(REC_ENTER, 0, NULL)) {
+        record_numbers(r, 0, 0);
+        record_close(OK, 0, NULL);
+    }
     if (c->depth == c->cap_stack) {
         c->cap_stack *= 2;
         c->stack = checked(realloc(c->stack, c->cap_stack * sizeof *c->stack));
@@ -339,6 +367,7 @@ void capture_enter(Capture *c, RegionId r) {
 }
 
 void capture_leave(Capture *c) {
+    if (record_open(REC_LEAVE, 0, NULL)) record_close(OK, 0, NULL);
     if (c->depth > 1) c->depth--;
 }
 
@@ -425,27 +454,45 @@ Status capture_call(const Op *op, const void *attrs, int nin, Tensor *const *in,
     return OK;
 }
 
-Status capture_host(Capture *c, Host host, int nin, Tensor *const *in, int nout,
-                    const TensorType *types, Tensor **out) {
+static Status call_host(Capture *c, Host *host, int nin, Tensor *const *in, int nout,
+                        const TensorType *types, Tensor **out) {
     Value *v = values_of(c, nin, in);
-    if (!v) {
-        if (host.release) host.release(host.ctx);
-        return error_status();
-    }
+    if (!v) return error_status();
     NodeId id = capture_node(c, N_HOST, nin, v, nout, types, out);
     free(v);
-    host.refs = 1;
-    Node *n = graph_node(c->graph, id);
-    n->host = checked(malloc(sizeof *n->host));
-    *n->host = host;
+    host->refs++;
+    graph_node(c->graph, id)->host = host;
     return OK;
+}
+
+Status capture_host_again(Capture *c, Host *host, int nin, Tensor *const *in, int nout,
+                          const TensorType *types, Tensor **out) {
+    bool recorded = record_open(REC_HOST, nin, in);
+    if (recorded) record_host(host);
+    Status status = call_host(c, host, nin, in, nout, types, out);
+    if (recorded) record_close(status, nout, out);
+    return status;
+}
+
+Status capture_host(Capture *c, Host host, int nin, Tensor *const *in, int nout,
+                    const TensorType *types, Tensor **out) {
+    Host *held = checked(malloc(sizeof *held));
+    *held = host;
+    held->refs = 1;
+    Status status = capture_host_again(c, held, nin, in, nout, types, out);
+    host_unref(held);
+    return status;
 }
 
 /* ---- recomputed parts */
 
 uint32_t capture_recompute(Capture *c) {
-    if (c->again) return 0;
-    return c->again = ++c->nagain;
+    bool recorded = record_open(REC_RECOMPUTE, 0, NULL);
+    uint32_t part = c->again ? 0 : ++c->nagain;
+    if (part) c->again = part;
+    if (recorded) record_numbers(part, 0, 0);
+    if (recorded) record_close(OK, 0, NULL);
+    return part;
 }
 
 /* A result of the part is kept, and so is what it is a view of. */
@@ -461,11 +508,14 @@ static void keep_value(Capture *c, uint32_t part, Value v) {
 
 void capture_recomputed(Capture *c, uint32_t part, int n, Tensor *const *outputs) {
     if (!part) return;
+    bool recorded = record_open(REC_RECOMPUTED, n, outputs);
+    if (recorded) record_numbers(part, 0, 0);
     if (c->again == part) c->again = 0;
     for (int i = 0; i < n; i++) {
         Value v;
         if (outputs[i]->symbol && capture_value(c, outputs[i], &v) == OK) keep_value(c, part, v);
     }
+    if (recorded) record_close(OK, 0, NULL);
 }
 
 /* ---- the end */

@@ -121,6 +121,20 @@ Status capture_host(Capture *c, Host host, int nin, Tensor *const *in, int nout,
 /* The user's position for the nodes that follow. */
 void capture_line(Capture *c, const Line *line);
 
+/* ---- for record.c */
+
+struct Recording;
+struct Recording *capture_recording(const Capture *c);
+void capture_set_recording(Capture *c, struct Recording *r); /* takes over the reference */
+/* Op calls are captured though all inputs are known: their results depend on sizes that vary. */
+void capture_force(Capture *c, bool on);
+bool capture_is_forced(void);
+uint32_t capture_present_line(const Capture *c);
+bool capture_owns(const Capture *c, const Tensor *t); /* t is symbolic and of this capture */
+/* capture_host for a function that another graph calls, too. */
+Status capture_host_again(Capture *c, Host *host, int nin, Tensor *const *in, int nout,
+                          const TensorType *types, Tensor **out);
+
 /* ---- for capture_flow.c */
 
 /* A node of any kind in the present region, and its results as symbolic tensors. */

@@ -13,6 +13,7 @@
 #include "eager/capture.h"
 #include "eager/dispatch.h"
 #include "eager/node.h"
+#include "eager/record.h"
 
 /* ---- the gradient of If */
 
@@ -223,7 +224,7 @@ static Status check_same(int i, const TensorType *a, const TensorType *b, const 
                 type_text(a, one, sizeof one), type_text(b, two, sizeof two));
 }
 
-Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out) {
+static Status add_if(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out) {
     TRY(check_condition(condition, "if"));
     for (int i = 0; i < n; i++)
         TRY(check_same(i, &then.values[i]->type, &other.values[i]->type, "if"));
@@ -254,6 +255,23 @@ Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, T
     return wants ? record_if(condition, then, other, since, n, out) : OK;
 }
 
+Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out) {
+    Tensor **in = NULL;
+    bool recorded = false;
+    if (record_now()) {
+        in = checked(calloc(2 * (size_t)n + 1, sizeof *in));
+        in[0] = condition;
+        memcpy(in + 1, then.values, (size_t)n * sizeof *in);
+        memcpy(in + 1 + n, other.values, (size_t)n * sizeof *in);
+        recorded = record_open(REC_IF, 2 * n + 1, in);
+    }
+    if (recorded) record_numbers(then.region, other.region, 0);
+    Status status = add_if(c, condition, then, other, n, out);
+    if (recorded) record_close(status, n, out);
+    free(in);
+    return status;
+}
+
 /* ---- While */
 
 /* Parameters are variables of their own, so that the tape sees what the body does with them. */
@@ -265,7 +283,7 @@ static Tensor *loop_param(Capture *c, const Loop *loop, const Tensor *init) {
     return t;
 }
 
-Status capture_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor **params) {
+static Status open_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor **params) {
     size_t all = (size_t)n + 1;
     *loop = (Loop){.n = n, .first = checked(calloc(all, sizeof *loop->first))};
     loop->init = checked(calloc(all, sizeof *loop->init));
@@ -287,6 +305,14 @@ Status capture_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor *
         loop->params[i] = tensor_ref(params[i]);
     }
     return OK;
+}
+
+Status capture_loop(Capture *c, int n, Tensor *const *init, Loop *loop, Tensor **params) {
+    bool recorded = record_open(REC_LOOP, n, init);
+    Status status = open_loop(c, n, init, loop, params);
+    if (recorded) record_numbers(loop->condition, loop->body, 0);
+    if (recorded) record_close(status, n, params);
+    return status;
 }
 
 void loop_done(Loop *loop) {
@@ -320,7 +346,8 @@ static void keep_loop(Capture *c, NodeId id, const Loop *loop, Tensor *condition
     free(kept);
 }
 
-Status capture_while(Capture *c, Loop *loop, Tensor *condition, Tensor *const *next, Tensor **out) {
+static Status add_while(Capture *c, Loop *loop, Tensor *condition, Tensor *const *next,
+                        Tensor **out) {
     Graph *g = capture_graph(c);
     TRY(check_loop(c, loop, condition, next));
     Value cond, *v = checked(calloc((size_t)loop->n + 1, sizeof *v));
@@ -339,4 +366,20 @@ Status capture_while(Capture *c, Loop *loop, Tensor *condition, Tensor *const *n
     free(v);
     free(types);
     return status == OK ? capture_loop_record(c, id, loop, next, out) : status;
+}
+
+Status capture_while(Capture *c, Loop *loop, Tensor *condition, Tensor *const *next, Tensor **out) {
+    Tensor **in = NULL;
+    bool recorded = false;
+    if (record_now()) {
+        in = checked(calloc((size_t)loop->n + 1, sizeof *in));
+        in[0] = condition;
+        memcpy(in + 1, next, (size_t)loop->n * sizeof *in);
+        recorded = record_open(REC_WHILE, loop->n + 1, in);
+    }
+    if (recorded) record_numbers(loop->condition, 0, 0);
+    Status status = add_while(c, loop, condition, next, out);
+    if (recorded) record_close(status, loop->n, out);
+    free(in);
+    return status;
 }

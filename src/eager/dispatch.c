@@ -8,6 +8,7 @@
 #include "eager/capture.h"
 #include "eager/prepared.h"
 #include "eager/quick.h"
+#include "eager/record.h"
 #include "eager/tape.h"
 #include "kernels/layout.h"
 #include "tensor/pool.h"
@@ -285,7 +286,7 @@ static Status run_expanded(Run *r) {
  * gradients that repeat a captured draw. */
 static bool is_captured(const Run *r) {
     uint32_t key, counter;
-    if (r->op->kind == K_RANDOM) return true;
+    if (r->op->kind == K_RANDOM || capture_is_forced()) return true;
     if (op_draws(r->op, &key, &counter) &&
         *(const int64_t *)((const char *)r->attrs + key) == DRAWN_KEY)
         return true;
@@ -350,8 +351,11 @@ static Status dispatch_captured(const Op *op, const void *attrs, int nin, Tensor
     Tensor *few[2 * FEW], **mapped = few;
     size_t size = (size_t)nin * sizeof *mapped;
     if (nin > 2 * FEW) mapped = pool_small(size);
+    bool recorded = record_call(op, attrs, nin, in);
     capture_inputs(nin, in, mapped);
     Status status = dispatch_general(op, attrs, nin, mapped, out, true);
+    if (recorded)
+        record_close(status, status == OK ? dispatch_nout(op, attrs, nin, mapped) : 0, out);
     if (mapped != few) pool_small_free(mapped, size);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "eager/capture.h"
 #include "eager/dispatch.h"
 #include "eager/node.h"
+#include "eager/record.h"
 #include "tensor/pool.h"
 
 static char *copy_text(const char *text) {
@@ -55,6 +56,7 @@ Status param_require_grad(Param *p, bool on) {
         return FAIL(TYPE, "parameter '%s' is %s; only floats can require a gradient", p->name,
                     dtype_name(p->value->type.dtype));
     if (on == p->requires_grad) return OK;
+    record_break("requires_grad of a Parameter is set");
     p->requires_grad = on;
     param_take(p, tensor_alias(p->value));
     return OK;
@@ -74,7 +76,7 @@ static Status check_like(const Param *p, const Tensor *t, const char *what) {
                 type_text(&t->type, got, sizeof got));
 }
 
-Status param_assign(Param *p, const Tensor *value) {
+static Status assign(Param *p, const Tensor *value) {
     TRY(check_like(p, value, "value"));
     if (capture_is_on()) {
         capture_touch(p);
@@ -85,14 +87,24 @@ Status param_assign(Param *p, const Tensor *value) {
     return OK;
 }
 
+Status param_assign(Param *p, const Tensor *value) {
+    Tensor *in = (Tensor *)value;
+    bool recorded = record_open(REC_ASSIGN, 1, &in);
+    if (recorded) record_param(p);
+    Status status = assign(p, value);
+    if (recorded) record_close(status, 0, NULL);
+    return status;
+}
+
 void param_replace(Param *p, const Tensor *value) {
+    record_break("a Parameter is replaced");
     p->requires_grad = p->requires_grad && dtype_is_float(value->type.dtype);
     param_take(p, tensor_alias(value));
     tensor_unref(p->grad);
     p->grad = NULL;
 }
 
-Status param_set_grad(Param *p, Tensor *g) {
+static Status set_grad(Param *p, Tensor *g) {
     if (g) TRY(check_like(p, g, "gradient"));
     Tensor *made = NULL;
     if (capture_is_on() && (g || p->grad)) {
@@ -103,6 +115,14 @@ Status param_set_grad(Param *p, Tensor *g) {
     p->grad = made ? made : g ? tensor_ref(g) : NULL;
     tensor_unref(old);
     return OK;
+}
+
+Status param_set_grad(Param *p, Tensor *g) {
+    bool recorded = record_open(REC_SET_GRAD, 1, &g);
+    if (recorded) record_param(p);
+    Status status = set_grad(p, g);
+    if (recorded) record_close(status, 0, NULL);
+    return status;
 }
 
 Status param_add_grad(Param *p, Tensor *g) {
@@ -189,7 +209,7 @@ static Status update_where(const UpdateRule *rule, int n, const ParamUpdate *upd
 }
 
 /* In a graph a gradient may be there or not (GradFlow): then the update stands in a branch. */
-Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
+static Status update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
     if (!capture_is_on()) return update_always(rule, n, updates);
     Tensor **present = calloc((size_t)n + 1, sizeof *present);
     ParamUpdate *always = calloc((size_t)n + 1, sizeof *always);
@@ -205,6 +225,28 @@ Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) 
     for (int i = 0; i < n; i++) tensor_unref(present[i]);
     free(present);
     free(always);
+    return status;
+}
+
+static bool record_step(const UpdateRule *rule, int n, const ParamUpdate *updates) {
+    if (!capture_is_on() || !record_now()) return false;
+    int each = 1 + rule->nnumbers, nin = n * each;
+    Tensor **in = calloc((size_t)nin + 1, sizeof *in);
+    if (!in) abort(); /* bookkeeping: the pool_small policy */
+    for (int i = 0; i < n; i++) {
+        in[i * each] = updates[i].grad;
+        memcpy(in + i * each + 1, updates[i].numbers, (size_t)rule->nnumbers * sizeof *in);
+    }
+    bool recorded = record_open(REC_UPDATE, nin, in);
+    if (recorded) record_update(rule, n, updates);
+    free(in);
+    return recorded;
+}
+
+Status params_update(const UpdateRule *rule, int n, const ParamUpdate *updates) {
+    bool recorded = record_step(rule, n, updates);
+    Status status = update(rule, n, updates);
+    if (recorded) record_close(status, 0, NULL);
     return status;
 }
 
@@ -241,7 +283,7 @@ static int keep_owned(int n, GradLink **leaves) {
     return kept;
 }
 
-Status param_backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) {
+static Status backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) {
     if (!root->link)
         return FAIL(RUNTIME, "backward: the value does not depend on anything that requires a "
                              "gradient (was it computed with gradients off?)");
@@ -261,5 +303,13 @@ Status param_backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) 
     for (int i = 0; i < 2 * n; i++) tensor_unref(grads[i]);
     free(grads);
     free(leaves);
+    return status;
+}
+
+Status param_backward(Tensor *root, Tensor *seed, bool create_graph, bool keep) {
+    bool recorded = record_open(REC_BACKWARD, 2, (Tensor *[]){root, seed});
+    if (recorded) record_numbers(create_graph, keep, 0);
+    Status status = backward(root, seed, create_graph, keep);
+    if (recorded) record_close(status, 0, NULL);
     return status;
 }

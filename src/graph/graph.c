@@ -52,7 +52,7 @@ Graph *graph_ref(Graph *g) {
     return g;
 }
 
-static void host_unref(Host *h) {
+void host_unref(Host *h) {
     if (--h->refs) return;
     if (h->release) h->release(h->ctx);
     free(h);

@@ -100,6 +100,8 @@ typedef struct Graph {
     struct GraphBlock *blocks; /* the arena of arrays, attributes and texts */
 } Graph;
 
+void host_unref(Host *h);
+
 Graph *graph_new(void);
 Graph *graph_ref(Graph *g);
 void graph_unref(Graph *g); /* NULL is fine */

@@ -172,7 +172,10 @@ def bits(value: Any) -> Any:
 
 def slopes(op: Any, inputs: list[Any], attrs: dict[str, Any], mode: str) -> Any:
     """Gradients of the sum of all float results, by the tape or by a compiled call's node."""
-    call = compiled(op, attrs) if mode == "graph" else lambda *t: op(*t, **attrs)
+    return slopes_of(compiled(op, attrs) if mode == "graph" else lambda *t: op(*t, **attrs), inputs)
+
+
+def slopes_of(call: Any, inputs: list[Any]) -> Any:
     floats = [
         i for i, x in enumerate(inputs) if isinstance(x, ms.Tensor) and x.dtype.is_floating_point
     ]
@@ -207,6 +210,72 @@ def test_graph_mode_has_the_bits_of_eager_mode(case: Case) -> None:
             slopes(op, inputs, attrs, "graph")
         return
     assert bits(slopes(op, inputs, attrs, "graph")) == bits(expected)
+
+
+# ---- other sizes
+
+
+def doubled(t: Any) -> Any:
+    return OPS["concat"]([t, t], axis=0)
+
+
+def resized(case: Case, inputs: list[Any]) -> list[Any] | None:
+    """Inputs with twice the size along axis 0 that the op takes: of all tensors that are as long as
+    the first, of the first, of all. None: it takes none of these."""
+    attrs, _ = attributes(case)
+    tensors = [i for i, x in enumerate(inputs) if isinstance(x, ms.Tensor) and x.ndim]
+    if not tensors or not inputs[tensors[0]].shape[0]:
+        return None
+    first = tensors[0]
+    alike = [i for i in tensors if inputs[i].shape[0] == inputs[first].shape[0]]
+    for chosen in (alike, [first], tensors):
+        longer = [doubled(x) if i in chosen else x for i, x in enumerate(inputs)]
+        try:
+            OPS[case.op](*longer, **attrs)
+            return longer
+        except (ValueError, TypeError, IndexError, RuntimeError):
+            continue
+    return None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_graphs_for_any_size(case: Case) -> None:
+    """Captured with sizes that vary along axis 0, then made again for others: the case's own sizes
+    against the reference, both against eager mode, gradients too."""
+    inputs, _ = arguments(case, None)
+    attrs, _ = attributes(case)
+    op, longer = OPS[case.op], resized(case, inputs)
+    if longer is None:
+        return
+    f = compiled(op, attrs)
+    try:
+        f(*longer)
+    except NotImplementedError as e:
+        assert is_sized_by_values("graph", e)
+        return
+    for given in (inputs, longer, inputs):
+        ms.set_seed(7)
+        expected = bits(op(*given, **attrs))
+        ms.set_seed(7)
+        assert bits(f(*given)) == expected
+    check_served(case, f)
+    try:
+        wanted = [slopes(op, given, attrs, "eager") for given in (inputs, longer)]
+    except (RuntimeError, TypeError, NotImplementedError):
+        return
+    g = compiled(op, attrs)
+    for given, want in ((longer, wanted[1]), (inputs, wanted[0]), (longer, wanted[1])):
+        assert bits(slopes_of(g, given)) == bits(want)
+
+
+# Ops that give another number of results for another size: a graph for each.
+BY_SIZE = {"split"}
+
+
+def check_served(case: Case, f: Any) -> None:
+    """Two captures (sizes fixed, sizes free) have served three kinds of calls."""
+    if case.op not in BY_SIZE:
+        assert f.cache_info()["compiles"] == 2, f.explain()
 
 
 def test_every_op_has_a_reference() -> None:

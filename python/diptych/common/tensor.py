@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, op_table
-from . import indexing, printing
+from . import indexing, printing, windows
 from .grad import stop_gradient
 
 __all__ = ["Tensor", "from_dlpack", "from_numpy", "is_tensor", "tensor"]
@@ -211,6 +211,8 @@ CALLBACKS = {
     "from_mixed_list": from_mixed_list,
     "index_get": indexing.index_get,
     "index_set": indexing.index_set,
+    "window_get": windows.window_get,
+    "window_set": windows.window_set,
     "warn_part": warn_part,
     "hook_handle": HookHandle,
 }

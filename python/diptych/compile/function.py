@@ -5,83 +5,45 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-import threading
 import time
 import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from ..common.mutables import plain_type
+from ..stage.result import flatten
 from . import expected, mode
-from .signature import Signature, describe, same_objects
+from .signature import Signature, describe, describe_all, same_objects
+from .sized import Sized
+from .table import Table
 
 if TYPE_CHECKING:
     from .entry import Entry
 
 __all__ = ["JitFunction", "compiled_cell", "compiled_gradient", "jit"]
 
+
+@dataclass(frozen=True)
+class Options:
+    """What jit was told; see there."""
+
+    capture_mode: str = "ast"
+    cache_limit: int = 16
+    on_cache_limit: str = "warn"
+    dynamic: bool | str = "auto"
+    asked: expected.Expected | None = None
+    static: Sequence[int | str] = ()
+    level: str = ""
+
+
+DEFAULTS = Options()
+
 _STORM = 8  # compiles of one function within
 _STORM_SECONDS = 60.0
-
-
-class _Table:
-    """Entries by key, least recently used first; several of one key differ in their guards.
-
-    A mutable number is an input; a float argument that comes with a second value (a learning rate)
-    is one from then on, unless the function needs its value while it is compiled.
-    """
-
-    def __init__(self) -> None:
-        self.entries: OrderedDict[Any, list[Entry]] = OrderedDict()
-        self.lock = threading.RLock()
-        self.numbers: frozenset[int] = frozenset()  # leaves that are inputs
-        self._floats: dict[int, float] = {}  # those not seen to change, by leaf
-        self._is_fixed = False
-
-    def learn(self, leaves: Sequence[Any]) -> bool:
-        """Looks at the numbers of a new call; whether one of them is an input only now."""
-        if self._is_fixed:
-            return False
-        changed = frozenset(
-            i
-            for i, leaf in enumerate(leaves)
-            if plain_type(leaf)
-            or (type(leaf) is float and self._floats.setdefault(i, leaf) != leaf)
-        )
-        is_new = not changed <= self.numbers
-        self.numbers |= changed
-        return is_new
-
-    def fix_numbers(self) -> None:
-        """Numbers count by value from now on."""
-        self.numbers, self._is_fixed = frozenset(), True
-
-    def find(self, key: Any) -> Entry | None:
-        """The entry of this key whose guards hold."""
-        for entry in self.entries.get(key, ()):
-            if entry.holds():
-                self.entries.move_to_end(key)
-                return entry
-        return None
-
-    @property
-    def count(self) -> int:
-        """Number of entries."""
-        return sum(map(len, self.entries.values()))
-
-    def add(self, key: Any, entry: Entry, limit: int) -> None:
-        """Puts an entry first among those of its key; drops the oldest beyond the limit."""
-        self.entries.setdefault(key, []).insert(0, entry)
-        self.entries.move_to_end(key)
-        while self.count > limit:
-            oldest = next(iter(self.entries.values()))
-            oldest.pop()
-            if not oldest:
-                self.entries.popitem(last=False)
 
 
 class JitFunction(_core.Jit):
@@ -91,25 +53,13 @@ class JitFunction(_core.Jit):
     Whatever else the function reads (attributes, globals, closure) is compared before each call.
     """
 
-    def __init__(
-        self,
-        fn: Callable[..., Any],
-        capture_mode: str = "ast",
-        cache_limit: int = 16,
-        input_signature: expected.Expected | None = None,
-        static: Sequence[int | str] = (),
-        level: str = "",
-    ) -> None:
+    def __init__(self, fn: Callable[..., Any], options: Options = DEFAULTS) -> None:
         self._fn = fn
-        self._static = tuple(static)
-        self._level = level
-        self._capture_mode = capture_mode
-        self._limit = cache_limit
-        self._signature = input_signature
-        self._own = _Table()
+        self._options = options
+        self._own = Table()
         self._hits = 0
         self._compiled: list[tuple[float, str]] = []
-        self._has_warned = False
+        self._warned: set[str] = set()
         functools.update_wrapper(self, fn, updated=())
         self.__wrapped__ = fn
 
@@ -123,9 +73,7 @@ class JitFunction(_core.Jit):
         found = compiled.get(self)
         if found is None:
             method = types.MethodType(self._fn, instance)
-            options = self._capture_mode, self._limit, self._signature, self._static, self._level
-            made = JitFunction(method, *options)
-            found = compiled.setdefault(self, made)
+            found = compiled.setdefault(self, JitFunction(method, self._options))
         return found
 
     def __repr__(self) -> str:
@@ -140,6 +88,8 @@ class JitFunction(_core.Jit):
         if not mode.is_on():
             return self._fn(*args, **kwargs)
         table, signature, entry = self._find(args, kwargs)
+        if entry is None:
+            return self._fn(*args, **kwargs)
         result = entry.run(signature.leaves)
         memo = None
         if not kwargs and table is self._own:
@@ -161,84 +111,157 @@ class JitFunction(_core.Jit):
 
     def _find(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[_Table, Signature, Entry]:
-        """The entry for these arguments, with the table it is in and their leaves."""
-        asked = self._signature
-        if asked is None and isinstance(self._fn, _core.Cell):
-            asked = self._fn.__dict__.get("_inputs")
+    ) -> tuple[Table, Signature, Entry | None]:
+        """What runs a call with these arguments (None: it shall run eagerly), with its table and
+        signature."""
+        expected.refuse_placeholders(args, kwargs)
+        asked = self._asked()
         if asked is not None:
             asked.check(self._name, args)
-        expected.refuse_placeholders(args, kwargs)
-        if self._static:
-            _check_static(self._name, self._static, args, kwargs)
+        if self._options.static:
+            _check_static(self._name, self._options.static, args, kwargs)
         table = self._table(args)
         signature = self._sign(table, args, kwargs)
-        entry = table.find(signature.key)
+        entry = table.find(signature)
         if entry is None:
             with table.lock:
-                entry = table.find(signature.key) or self._enter(table, args, kwargs)
+                entry = table.find(signature) or self._enter(table, args, kwargs)
         else:
             self._hits += 1
         return table, signature, entry
 
-    @staticmethod
-    def _sign(table: _Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        return Signature(args, kwargs, _core.grad_enabled(), table.numbers)
+    def _asked(self) -> expected.Expected | None:
+        """What input_signature or set_inputs say of the arguments."""
+        if self._options.asked is None and isinstance(self._fn, _core.Cell):
+            return self._fn.__dict__.get("_inputs")
+        return self._options.asked
 
-    def _table(self, args: tuple[Any, ...]) -> _Table:
-        """Entries for a Cell as first argument are kept by that Cell."""
+    @staticmethod
+    def _sign(table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+        return Signature(args, kwargs, _core.grad_enabled(), table.numbers, table.free)
+
+    def _table(self, args: tuple[Any, ...]) -> Table:
+        """Versions for a Cell as first argument are kept by that Cell."""
         if not args or not isinstance(args[0], _core.Cell):
             return self._own
         tables = args[0].__dict__.setdefault("_compiled", {})
-        return tables.get(self) or tables.setdefault(self, _Table())
+        return tables.get(self) or tables.setdefault(self, Table())
 
     # ---- compiling
 
-    def _enter(self, table: _Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
-        """A new entry, or the one for any value of a float that turns out to change."""
-        signature = self._sign(table, args, kwargs)
-        if self._capture_mode == "ast" and not self._static and table.learn(signature.leaves):
+    def _enter(self, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
+        """A new version, or one for any value of a float or size that turns out to change. None:
+        there are enough, and the call shall run eagerly."""
+        plain = Signature(args, kwargs, _core.grad_enabled(), table.numbers)
+        signature = self._learn(table, args, kwargs)
+        found = table.find(signature)
+        if found is not None:
+            return found
+        if table.differs_by_size(signature):
+            table.bind_sizes("it does something else for each size")
             signature = self._sign(table, args, kwargs)
-            found = table.find(signature.key)
-            if found is not None:
-                return found
+        reason = self._reason(table, signature, plain.key)
+        if len(table) >= self._options.cache_limit and not self._go_on(reason):
+            return None
+        if signature.sizes:
+            entry = self._enter_any_size(table, signature, args, kwargs, reason)
+            if entry is not None:
+                return entry
+            signature = self._sign(table, args, kwargs)
         if not signature.numbers:
-            return self._compile(table, signature, args, kwargs)
+            return self._compile(table, signature, args, kwargs, reason)
         try:
-            return self._compile(table, signature, args, kwargs)
+            return self._compile(table, signature, args, kwargs, reason)
         except (TypeError, ValueError, RuntimeError):  # the value is needed, or the call is wrong
             table.fix_numbers()
-            return self._compile(table, self._sign(table, args, kwargs), args, kwargs)
+            return self._compile(table, self._sign(table, args, kwargs), args, kwargs, reason)
+
+    def _learn(self, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+        """The signature, with what a call unlike all before shows to change."""
+        options, signature = self._options, self._sign(table, args, kwargs)
+        if options.capture_mode == "ast" and not options.static:
+            table.learn_numbers(signature.leaves)
+        if options.dynamic is not False:
+            table.learn_sizes(signature.leaves, options.dynamic is True)
+        asked = self._asked()
+        for i, axis in asked.free_axes() if asked is not None else ():
+            table.release(len(flatten(args[:i], {})), [axis])
+        return self._sign(table, args, kwargs)
+
+    def _enter_any_size(
+        self,
+        table: Table,
+        signature: Signature,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        reason: str,
+    ) -> Entry | None:
+        """A version for any size; None: there can be none, sizes count by value from now on."""
+        try:
+            return self._compile(table, signature, args, kwargs, reason, for_any_size=True)
+        except Exception as error:  # the sizes are needed, or the call is wrong
+            free, table.free = table.free, {}
+            plain = self._sign(table, args, kwargs)
+            table.free = free
+            entry = self._compile(table, plain, args, kwargs, reason)
+            table.bind_sizes(f"{type(error).__name__}: {error}".split("\n")[0])
+            return entry
 
     def _compile(
-        self, table: _Table, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        table: Table,
+        signature: Signature,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        reason: str,
+        *,
+        for_any_size: bool = False,
     ) -> Entry:
         from .capture import capture
 
-        reason = self._reason(table, signature.key)
         start = time.perf_counter()
-        with mode.at_level(self._level):
-            entry = capture(self._capture_mode, self._fn, args, kwargs, signature)
+        with mode.at_level(self._options.level):
+            entry, again, why = capture(
+                self._options.capture_mode, self._fn, args, kwargs, signature, for_any_size
+            )
         mode.note_compiled()
-        table.add(signature.key, entry, self._limit)
+        if why is not None:
+            table.bind_sizes(why)
+            signature = self._sign(table, args, kwargs)
+        version = Sized(entry, signature, again)
+        table.add(signature.key, version, self._options.cache_limit)
         self._note(reason, time.perf_counter() - start)
         return entry
 
-    def _reason(self, table: _Table, key: Any) -> str:
-        if not table.entries:
+    def _go_on(self, reason: str) -> bool:
+        """What happens when there are as many versions as cache_limit allows; False: eager."""
+        limit, choice = self._options.cache_limit, self._options.on_cache_limit
+        text = f"{self._name} has cache_limit={limit} versions and needs another one: {reason}"
+        if choice == "error":
+            raise RuntimeError(text)
+        what = "the least recently used one goes" if choice == "warn" else "the call runs eagerly"
+        if "limit" not in self._warned:
+            self._warned.add("limit")
+            warnings.warn(f"{text}; {what}", RuntimeWarning, stacklevel=5)
+        return choice == "warn"
+
+    def _reason(self, table: Table, signature: Signature, key: Any) -> str:
+        old, table.latest = table.latest, key
+        if old is None or not table.versions:
             return "first call"
-        if key in table.entries:
-            return "; ".join(table.entries[key][0].why_not()) or "a guard does not hold"
-        old = next(reversed(table.entries))
+        if signature.key in table.versions:
+            why = table.versions[signature.key][0].why_not(signature)
+            return "; ".join(why) or "a guard does not hold"
         if old[1:] != key[1:]:
             return "gradients are recorded now" if key[1] else "nothing is recorded now"
         if len(old[0]) != len(key[0]):
             return f"{len(key[0])} arguments instead of {len(old[0])}"
-        return "; ".join(
+        changes = [
             f"argument {i}: {describe(a)} -> {describe(b)}"
             for i, (a, b) in enumerate(zip(old[0], key[0], strict=True))
             if a != b
-        )
+        ]
+        return "; ".join(changes) + (", any size from now on" if signature.sizes else "")
 
     def _note(self, reason: str, seconds: float) -> None:
         now = time.monotonic()
@@ -249,8 +272,8 @@ class JitFunction(_core.Jit):
                 file=sys.stderr,
             )
         recent = [why for when, why in self._compiled if now - when < _STORM_SECONDS]
-        if len(recent) >= _STORM and not self._has_warned:
-            self._has_warned = True
+        if len(recent) >= _STORM and "storm" not in self._warned:
+            self._warned.add("storm")
             reasons = "\n".join(f"  {why}" for why in recent[-3:])
             warnings.warn(
                 f"{self._name} was compiled {len(recent)} times within a minute; the latest "
@@ -262,12 +285,14 @@ class JitFunction(_core.Jit):
     # ---- looking at it
 
     def cache_info(self) -> dict[str, int]:
-        """``hits`` of calls, ``compiles``, ``entries`` kept, at most ``limit``."""
+        """``hits`` of calls, ``compiles``, ``entries`` kept, at most ``limit``; ``sizes``: further
+        graphs made from entries for new sizes, without compiling."""
         return {
             "hits": self._hits + self._remembered,
             "compiles": len(self._compiled),
-            "entries": self._own.count,
-            "limit": self._limit,
+            "entries": len(self._own),
+            "limit": self._options.cache_limit,
+            "sizes": sum(version.made for _, version in self._own),
         }
 
     def explain(self) -> str:
@@ -275,23 +300,26 @@ class JitFunction(_core.Jit):
         info = self.cache_info()
         lines = [f"{self._name}: {info['compiles']} compiled, {info['hits']} calls from the cache"]
         lines.extend(f"  compiled: {why}" for _, why in self._compiled)
-        for key, entries in self._own.entries.items():
-            arguments = ", ".join(map(describe, key[0]))
-            for e in entries:
-                lines.append(
-                    f"  entry ({arguments}){' with gradient' if key[1] else ''}: "
-                    f"{e.staged.graph.nodes} nodes, {len(e.staged.reads)} guards"
-                )
-                lines.append(f"    {_describe_plan(e.staged.graph)}")
+        if self._own.bound_because is not None:
+            lines.append(f"  sizes count by value: {self._own.bound_because}")
+        for key, version in self._own:
+            arguments = describe_all(key[0])
+            e = version.latest
+            lines.append(
+                f"  entry ({arguments}){' with gradient' if key[1] else ''}: "
+                f"{e.staged.graph.nodes} nodes, {len(e.staged.reads)} guards"
+            )
+            lines.extend(f"    {line}" for line in version.describe())
+            lines.append(f"    {_describe_plan(e.staged.graph)}")
         return "\n".join(lines)
 
     def memory_plan(self, *args: Any, **kwargs: Any) -> list[dict[str, int]]:
         """The memory that runs will need, known before they run; with arguments the function is
         compiled for them first, and nothing is run.
 
-        For each entry that has a plan, in bytes: the ``peak``, which is the ``arena`` that its
-        values share and its ``results``; the ``floor``, below which no arena for the same order
-        gets; and the numbers of ``buffers`` and ``steps``.
+        For each entry (and each of its sizes) that has a plan, in bytes: the ``peak``, which is the
+        ``arena`` that its values share and its ``results``; the ``floor``, below which no arena for
+        the same order gets; and the numbers of ``buffers`` and ``steps``.
 
         >>> import diptych as ms
         >>> f = ms.jit(lambda x: ms.ops.tanh(ms.ops.softmax(x, -1)) + 1)
@@ -301,14 +329,14 @@ class JitFunction(_core.Jit):
         if args or kwargs:
             table = self._table(args)
             with table.lock:
-                if table.find(self._sign(table, args, kwargs).key) is None:
+                if table.find(self._sign(table, args, kwargs)) is None:
                     self._enter(table, args, kwargs)
-        plans = [e.staged.graph.memory_plan() for es in self._own.entries.values() for e in es]
+        plans = [e.staged.graph.memory_plan() for _, version in self._own for e in version]
         return [plan for plan in plans if plan is not None]
 
     def clear_cache(self) -> None:
         """Drops all entries."""
-        self._own = _Table()
+        self._own = Table()
         self._forget()
 
 
@@ -378,6 +406,8 @@ def jit(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Sequence[str] | None = None,
     cache_limit: int = 16,
+    on_cache_limit: str = "warn",
+    dynamic: bool | str = "auto",
     fullgraph: bool = True,
     jit_level: str = "",
     backend: str = "",
@@ -395,6 +425,9 @@ def jit(
         static_argnums, static_argnames: arguments that are never tensors; all numbers of the call
             then count by value, also floats that change.
         cache_limit: versions kept, the least recently used go first.
+        on_cache_limit: then "warn" once, raise an "error", or run further ones "eager"ly.
+        dynamic: sizes that one version serves: "auto": those that come again with another value;
+            True: all; False: none.
         fullgraph: True: a function is always one graph.
         jit_level: "O0": the bits of eager mode; "O1": formulas written out (GELU, softmax, layer
             norm, attention, cross-entropy) run as the op that computes them at once, which rounds
@@ -414,6 +447,8 @@ def jit(
     _check_option("mode", mode, ("graph", "pynative"))
     _check_option("capture_mode", capture_mode, ("ast", "trace"))
     _check_option("jit_level", jit_level, ("", "O0", "O1"))
+    _check_option("on_cache_limit", on_cache_limit, ("warn", "error", "eager"))
+    _check_option("dynamic", dynamic, ("auto", True, False))
     _check_option("fullgraph", fullgraph, (True,))
     _check_option("backend", backend, ("", "ms_backend"))
     if not isinstance(cache_limit, int) or cache_limit < 1:
@@ -428,6 +463,8 @@ def jit(
             static_argnames=static_argnames,
             cache_limit=cache_limit,
             jit_level=jit_level,
+            on_cache_limit=on_cache_limit,
+            dynamic=dynamic,
         )
     if not callable(fn):
         raise TypeError(f"jit: fn is of type {type(fn).__name__}; it must be callable")
@@ -437,7 +474,9 @@ def jit(
     if static_argnums is not None or static_argnames is not None:
         static = _static_of(fn, static_argnums, static_argnames)
     asked = None if input_signature is None else expected.Signed(input_signature)
-    return JitFunction(fn, capture_mode, cache_limit, asked, static, jit_level)
+    return JitFunction(
+        fn, Options(capture_mode, cache_limit, on_cache_limit, dynamic, asked, static, jit_level)
+    )
 
 
 def _check_option(name: str, value: Any, legal: tuple[Any, ...]) -> None:

@@ -8,6 +8,8 @@ function and its object; everything else is the object itself.
 from __future__ import annotations
 
 import enum
+import itertools
+import re
 import sys
 import types
 from typing import Any
@@ -15,8 +17,9 @@ from typing import Any
 from .. import _core
 from .._core import Parameter, Tensor
 from ..common.mutables import is_constant, plain, plain_type
+from ..stage.builder import Free
 
-__all__ = ["Signature", "describe", "same_objects"]
+__all__ = ["Signature", "describe", "describe_all", "same_objects"]
 
 _PLAIN = (bool, int, str, bytes, type(None))
 _LARGEST_ARRAY = 4096
@@ -51,10 +54,11 @@ class Signature:
     a token an argument, whether calls are recorded, whether that may be recorded itself.
 
     ``records``: whether calls are recorded, so that gradients matter. ``numbers``: leaves that are
-    inputs if they are floats or mutable numbers, whatever their value.
+    inputs if they are floats or mutable numbers, whatever their value. ``free``: axes of tensor
+    leaves whose sizes may be any; ``sizes`` are the present ones.
     """
 
-    __slots__ = ("_seen", "key", "leaves", "numbers", "records")
+    __slots__ = ("_seen", "free", "key", "leaves", "numbers", "records", "sizes")
 
     def __init__(
         self,
@@ -62,7 +66,10 @@ class Signature:
         kwargs: dict[str, Any],
         records: bool,
         numbers: frozenset[int] = frozenset(),
+        free: Free | None = None,
     ) -> None:
+        self.free = free or {}
+        self.sizes: tuple[int, ...] = ()
         self.leaves: list[Any] = []
         self.numbers = numbers
         self.records = records
@@ -83,7 +90,9 @@ class Signature:
             self.leaves.append(value)
             if is_again:
                 return "again", first
-            return value.dtype, value.shape, self.records and value.requires_grad
+            axes = self.free.get(first)
+            shape = value.shape if axes is None else self._masked(value.shape, axes)
+            return value.dtype, shape, self.records and value.requires_grad
         if kind is list or kind is tuple:
             return kind, tuple([self._token(v) for v in value])
         if kind is dict:
@@ -94,6 +103,10 @@ class Signature:
             if number is not None:
                 return (number,)
         return _static_token(plain(value))
+
+    def _masked(self, shape: tuple[int, ...], axes: frozenset[int]) -> tuple[int | None, ...]:
+        self.sizes += tuple(n for axis, n in enumerate(shape) if axis in axes)
+        return tuple(None if axis in axes else n for axis, n in enumerate(shape))
 
 
 def _key_token(key: Any) -> Any:
@@ -141,6 +154,13 @@ def _constant_token(value: Tensor) -> Any:
     return "constant", value.dtype, value.shape, _core.tensor_bytes(value)
 
 
+def describe_all(tokens: Any) -> str:
+    """The arguments of a key; sizes that may be any are s0, s1 ..."""
+    numbers = itertools.count()
+    text = ", ".join(map(describe, tokens))
+    return re.sub(r"\?(?=[,\]])", lambda _: f"s{next(numbers)}", text)
+
+
 def describe(token: Any) -> str:
     """A token of a key for people: ``float32[2, 3]``, ``int 7``."""
     if isinstance(token, Same):
@@ -149,7 +169,8 @@ def describe(token: Any) -> str:
         return str(token)
     if len(token) == 3 and isinstance(token[1], tuple) and hasattr(token[0], "is_floating_point"):
         grad = " with gradient" if token[2] else ""
-        return f"{token[0].name}{list(token[1])}{grad}"
+        sizes = ", ".join("?" if n is None else str(n) for n in token[1])
+        return f"{token[0].name}[{sizes}]{grad}"
     if len(token) == 1:
         return token[0].__name__
     if token and token[0] == "constant":

@@ -12,7 +12,18 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
-from ..stage.result import Argument, Nest, Place, Slot, Staged, Static, Write
+from ..stage.builder import Free
+from ..stage.result import (
+    Argument,
+    Nest,
+    Place,
+    Slot,
+    Staged,
+    Static,
+    Write,
+    as_tensor,
+    number_kind,
+)
 from ..stage.stage import Seal
 from . import mode
 from .world import World
@@ -28,17 +39,20 @@ def trace(
     *,
     records: bool,
     seal: Seal,
+    free: Free | None = None,
 ) -> Staged:
-    """The function as a graph, for arguments like these; ``records`` and ``seal`` as in
-    ``stage.stage``.
+    """The function as a graph, for arguments like these; ``records``, ``seal`` and
+    ``free`` as in ``stage.stage``.
 
     Raises:
         TypeError: the function needs the numbers of a tensor (``if tensor``, ``.asnumpy()``).
     """
     world = World([fn, *(v for v in leaves if not isinstance(v, Tensor))])
-    tracing = _Trace(leaves, records)
+    tracing = _Trace(leaves, records, free)
     before = _core.set_grad_enabled(records)
     tracing.graph.begin()
+    if free is not None:
+        tracing.graph.record_sizes()
     try:
         symbols = iter(tracing.symbols(leaves))
         tracing.hide(world)
@@ -67,8 +81,9 @@ def _refill(value: Any, leaves: Iterator[Any]) -> Any:
 class _Trace:
     """One capture on its way."""
 
-    def __init__(self, leaves: list[Any], records: bool) -> None:
+    def __init__(self, leaves: list[Any], records: bool, free: Free | None) -> None:
         self.graph = _core.Graph()
+        self._free = free
         self._records = records
         self._inputs: list[int] = []
         self._symbolic: list[Tensor] = []
@@ -78,7 +93,8 @@ class _Trace:
         self._slots: dict[int, Slot] = {}
 
     def _symbol(self, like: Tensor, place: Place) -> Tensor:
-        made = self.graph.input(like.dtype, like.shape)
+        axes = () if self._free is None or place.kind != "leaf" else self._free.get(place.key, ())
+        made = self.graph.input(like.dtype, like.shape, sum(1 << axis for axis in axes))
         if self._records and like.requires_grad:
             made = _core.variable(made)
         self._symbolic.append(made)
@@ -119,9 +135,13 @@ class _Trace:
             if _core.symbol(tensor) != value:
                 writes.append(Write(Place("inside", place), self._slot(tensor)))
         outputs = list(self._outputs)
+        recording, why = None, None
+        if self._free is not None:
+            recording, why = self.graph.recorded(self._symbolic, outputs)
         outputs += seal(self.graph, self._symbolic, list(outputs))
         self.graph.outputs(outputs, *mode.levels())
-        return Staged(self.graph, self._inputs, self._hidden, structure, world.reads, writes)
+        hidden, reads = self._hidden, world.reads
+        return Staged(self.graph, self._inputs, hidden, structure, reads, writes, recording, why)
 
     def _slot(self, tensor: Tensor) -> Slot:
         found = self._slots.get(id(tensor))
@@ -131,6 +151,9 @@ class _Trace:
         return found
 
     def _structure(self, value: Any) -> Any:
+        if type(value) is _core.Size:
+            self._outputs.append(as_tensor(value))
+            return Slot(len(self._outputs) - 1, number_kind(value))
         if isinstance(value, Parameter):
             return Static(value)
         if isinstance(value, Tensor):

@@ -14,10 +14,13 @@ from .. import _core
 from .._core import Parameter, Tensor, op_table
 from ..compile.mode import levels
 
-__all__ = ["Builder", "Params", "value_id"]
+__all__ = ["Builder", "Free", "Params", "value_id"]
 
 # {id: (parameter, value, gradient or None)}
 Params = dict[int, tuple[Parameter, Tensor, Tensor | None]]
+
+# axes of argument leaves whose sizes may differ from call to call
+Free = dict[int, frozenset[int]]
 
 _DTYPES = {bool: "bool", int: "int64", float: "float64"}
 
@@ -25,8 +28,9 @@ _DTYPES = {bool: "bool", int: "int64", float: "float64"}
 class Builder:
     """Builds one graph on this thread."""
 
-    def __init__(self, records: bool = False) -> None:
+    def __init__(self, records: bool = False, free: Free | None = None) -> None:
         self.graph = _core.Graph()
+        self._free = free
         self.inputs: list[Tensor] = []
         self._records = records
         self._regions: list[Any] = [None]
@@ -41,6 +45,8 @@ class Builder:
         """Op calls inside append nodes; ``finish`` is to be called inside."""
         before = _core.set_grad_enabled(self._records)
         self.graph.begin()
+        if self._free is not None:
+            self.graph.record_sizes()
         try:
             yield
         except BaseException:
@@ -50,9 +56,11 @@ class Builder:
         finally:
             _core.set_grad_enabled(before)
 
-    def input(self, like: Tensor) -> Tensor:
-        """The next input of the graph, of the dtype and shape of ``like``."""
-        made = self.graph.input(like.dtype, like.shape)
+    def input(self, like: Tensor, leaf: int | None = None) -> Tensor:
+        """The next input of the graph, of the dtype and shape of ``like``; ``leaf``: which of the
+        arguments it is."""
+        axes = () if self._free is None or leaf is None else self._free.get(leaf, ())
+        made = self.graph.input(like.dtype, like.shape, sum(1 << axis for axis in axes))
         if self._records and like.requires_grad:
             made = _core.variable(made)
         self.inputs.append(made)
@@ -61,6 +69,12 @@ class Builder:
     def touch(self, parameter: Parameter) -> None:
         """Makes a parameter an input of the graph."""
         parameter.value()
+
+    def recorded(self, outputs: Sequence[Tensor]) -> tuple[Any, str | None]:
+        """What was recorded for other sizes, or why nothing was."""
+        if self._free is None:
+            return None, None
+        return self.graph.recorded(self.inputs, list(outputs))
 
     def finish(self, outputs: Sequence[Tensor]) -> None:
         """Names the results."""
@@ -93,6 +107,8 @@ class Builder:
     def zeros(self, like: Tensor) -> Tensor:
         """Zeros of the dtype and shape of ``like``: the value of a tensor on the path that has
         none."""
+        if any(type(n) is not int for n in like.shape):
+            return op_table["zeros_like"](like)
         key = (like.dtype.name, tuple(like.shape))
         if key not in self._zeros:
             self._zeros[key] = op_table["zeros"](like.shape, like.dtype)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._core import Tensor, op_table
 from .access import get_attribute, iterate, set_attribute
 from .errors import GraphTypeError
@@ -58,6 +59,10 @@ def _number(kind: type) -> Callable[..., Any]:
         value = args[0]
         if kind is bool:
             return interp.as_bool(value)
+        if type(value) is _core.Size:
+            if isinstance(value, kind):
+                return value
+            return value * 1.0 if kind is float else int(value)
         if isinstance(value, Scalar):
             value = value.tensor
         if not interp.builder.is_symbolic(value):
@@ -171,6 +176,8 @@ def _len(interp: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             value.step,
         )
         return FUNCTIONS[max](interp, (rounds, 0), {})
+    if isinstance(value, Tensor) and value.ndim:
+        return value.shape[0]
     return len(value)
 
 

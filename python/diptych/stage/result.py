@@ -29,7 +29,9 @@ __all__ = [
     "Staged",
     "Static",
     "Write",
+    "as_tensor",
     "flatten",
+    "number_kind",
     "rebuild",
     "same_value",
 ]
@@ -306,6 +308,8 @@ class Staged:
         structure: what the function returned, over the graph's outputs.
         reads: guards; ``owner`` objects are kept alive and guarded by identity themselves.
         writes: what to store after a successful run, in order.
+        recording: what makes the graph again for other sizes (``Graph.again``); None: nothing, and
+            ``bound_to_sizes`` says why if it was asked for.
     """
 
     graph: Any
@@ -314,6 +318,8 @@ class Staged:
     structure: Any
     reads: list[Read] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    recording: Any = None
+    bound_to_sizes: str | None = None
 
     def gather(self, leaves: Sequence[Any]) -> list[Tensor]:
         """The inputs of a run: argument leaves, then what stands in the hidden places now."""
@@ -343,11 +349,16 @@ def as_tensor(value: Any) -> Tensor:
     """A hidden input: numbers go in as 0-d tensors of bool, int64 or float64."""
     if isinstance(value, Tensor):
         return value
-    kind = plain_type(value) or type(value)
+    kind = plain_type(value) or number_kind(value)
     return Tensor(plain(value), _NUMBERS[kind])
 
 
 _NUMBERS = {bool: _core.bool_, int: _core.int64, float: _core.float64}
+
+
+def number_kind(value: Any) -> type:
+    """Its type; of a ``Size``, int or float."""
+    return value.__class__
 
 
 def flatten(args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:

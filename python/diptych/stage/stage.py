@@ -13,10 +13,22 @@ from .._core import Parameter, Tensor
 from ..common.grad import alias, stop_gradient
 from ..common.mutables import is_constant, plain, plain_type
 from ..context import get_context
-from .builder import Builder
+from .builder import Builder, Free
 from .errors import DeadPath, GraphError, GraphTypeError, Poisoned, joined
 from .interpreter import Interpreter
-from .result import ABSENT, Argument, Either, Nest, Place, Slot, Staged, Static, Write
+from .result import (
+    ABSENT,
+    Argument,
+    Either,
+    Nest,
+    Place,
+    Slot,
+    Staged,
+    Static,
+    Write,
+    as_tensor,
+    number_kind,
+)
 from .text import is_late, pack
 from .values import Choice, LazyText, Scalar, Undef
 
@@ -36,6 +48,7 @@ def stage(
     records: bool | None = None,
     seal: Seal | None = None,
     numbers: frozenset[int] = frozenset(),
+    free: Free | None = None,
 ) -> Staged:
     """Stages ``fn(*args, **kwargs)`` for tensors of these dtypes and shapes; nothing is computed.
 
@@ -50,6 +63,7 @@ def stage(
             closed; gives further outputs (the saved values of a gradient).
         numbers: leaves (as ``flatten`` counts) that are inputs of the graph, known when it runs, if
             they are floats or mutable numbers.
+        free: axes of leaves whose sizes may be others: the result can be captured again for them.
 
     Raises:
         GraphError: the function cannot become one graph; the text shows where and why.
@@ -65,12 +79,12 @@ def stage(
     [2.0, 3.0]
     """
     records = _core.grad_enabled() if records is None else records
-    staged = _Staging(frozenset(), records, seal, numbers).run(fn, args, kwargs or {})
+    staged = _Staging(frozenset(), records, seal, numbers, free).run(fn, args, kwargs or {})
     states = _states(staged)
     if not states:
         return staged
     try:
-        return _Staging(states, records, seal, numbers).run(fn, args, kwargs or {})
+        return _Staging(states, records, seal, numbers, free).run(fn, args, kwargs or {})
     except (GraphError, TypeError, ValueError):
         return staged  # the number is needed while staging: it stays guarded
 
@@ -105,9 +119,10 @@ class _Staging:
         records: bool,
         seal: Seal | None,
         numbers: frozenset[int],
+        free: Free | None,
     ) -> None:
         self._records = records
-        self._builder = Builder(records)
+        self._builder = Builder(records, free)
         self._seal = seal
         self._numbers = numbers
         self._max_depth = get_context("max_call_depth")
@@ -127,6 +142,7 @@ class _Staging:
         with self._builder.recording(), _deep_recursion(self._max_depth):
             try:
                 structure, writes = self._surveyed(fn, args, kwargs)
+                recording, why = self._builder.recorded(self._outputs)
                 if self._seal is not None:  # gradients of the function's own see its variables
                     self._outputs += self._seal(
                         self._builder.graph, self._builder.inputs, list(self._outputs)
@@ -136,7 +152,8 @@ class _Staging:
             self._builder.finish(self._outputs)
         reads = list(observer.reads.values())
         hidden = observer.hidden
-        return Staged(self._builder.graph, self._inputs, hidden, structure, reads, writes)
+        graph, inputs = self._builder.graph, self._inputs
+        return Staged(graph, inputs, hidden, structure, reads, writes, recording, why)
 
     def _surveyed(
         self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]
@@ -196,7 +213,7 @@ class _Staging:
             return made
         made = self._by_object.get(id(value))
         if made is None:
-            made = self._by_object[id(value)] = self._builder.input(value)
+            made = self._by_object[id(value)] = self._builder.input(value, index)
             self._interp.observer.add_known(made)
             self._inputs.append(index)
             self._leaves[id(made)] = (made, index)
@@ -212,6 +229,8 @@ class _Staging:
         """A value over the outputs of the graph."""
         if isinstance(value, Undef):
             raise value.error()
+        if type(value) is _core.Size:
+            return self._slot(as_tensor(value), number_kind(value))
         if isinstance(value, Parameter):
             return Static(value)
         if isinstance(value, Tensor):

@@ -10,8 +10,10 @@ import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._core import Tensor
 from .builder import Builder
+from .result import as_tensor, number_kind
 from .values import Choice, LazyText, Scalar, Undef, contains, map_items
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ __all__ = ["format_value", "is_late", "joined_text", "pack", "print_later", "rai
 # Builds a value from the concrete tensors of a run.
 Build = Callable[[Sequence[Tensor]], Any]
 
-_RUN_TIME = (Scalar, Choice, LazyText)
+_RUN_TIME = (Scalar, Choice, LazyText, _core.Size)
 
 
 def is_late(value: Any) -> bool:
@@ -42,6 +44,8 @@ def pack(value: Any, tensors: list[Tensor]) -> Build:
         index = len(tensors)
         tensors.append(value)
         return lambda run: run[index]
+    if isinstance(value, _core.Size):
+        value = Scalar(as_tensor(value), number_kind(value))
     if isinstance(value, Scalar):
         number = pack(value.tensor, tensors)
         return lambda run: value.kind(number(run).item())

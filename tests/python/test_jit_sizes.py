@@ -1,0 +1,323 @@
+"""One compiled version for all sizes: captured once with sizes that vary, made again for others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diptych as ms
+from diptych import nn, ops
+
+SIZES = (3, 5, 8, 1, 13)
+
+
+def block(*shape: int, seed: int = 0) -> ms.Tensor:
+    return ms.Tensor(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
+
+
+def same(ours: Any, expected: Any) -> None:
+    if isinstance(expected, list | tuple):
+        assert type(ours) is type(expected) and len(ours) == len(expected)
+        for a, b in zip(ours, expected, strict=True):
+            same(a, b)
+    elif isinstance(expected, ms.Tensor):
+        assert ours.dtype is expected.dtype and ours.shape == expected.shape
+        assert ours.asnumpy().tobytes() == expected.asnumpy().tobytes()
+    else:
+        assert type(ours) is type(expected) and ours == expected
+
+
+def check(fn: Callable, *, compiles: int = 2, sizes: Any = SIZES, **options: Any) -> Any:
+    """The function gives eager results for all numbers of rows, with so many captures."""
+    f = ms.jit(fn, **options)
+    for n in (*sizes, *sizes):
+        same(f(block(n, 4)), fn(block(n, 4)))
+    assert f.cache_info()["compiles"] == compiles, f.explain()
+    return f
+
+
+@pytest.mark.parametrize("mode", ["ast", "trace"])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x + 1,
+        lambda x: x.sum(axis=0) / x.shape[0],
+        lambda x: x.mean(axis=0),
+        lambda x: x.reshape(x.shape[0] * 2, -1),
+        lambda x: x.reshape(-1, x.shape[0]),
+        lambda x: x[1:] if x.shape[1] == 4 else x,
+        lambda x: x[-1] + x[0],
+        lambda x: x[:, 1:3],
+        lambda x: x[..., None][::2],
+        lambda x: x[::-1],
+        lambda x: ops.zeros((x.shape[0], 2)) + x[:, :2],
+        lambda x: ops.ones_like(x) * x.shape[0],
+        lambda x: ops.concat([x, x]),
+        lambda x: ops.arange(x.shape[0]),
+        lambda x: (x.shape[0], x.shape, x.size, x.ndim),
+        lambda x: x @ x.T,
+        lambda x: ops.softmax(x.T, axis=-1),
+        lambda x: x.broadcast_to((2, x.shape[0], 4)),
+        lambda x: ops.tile(x, (1, x.shape[0])),
+        lambda x: x * x.shape[0] - x.shape[0] // 2 + x.shape[0] % 3,
+        lambda x: [x.shape[0] + 1, {"n": 2 * x.shape[0]}][0],
+        lambda x: ops.full((x.shape[0],), 3.0),
+        lambda x: x.flatten(),
+        lambda x: x / x.shape[0] ** 0.5 + x.shape[0] / 7,
+        lambda x: x * (1.0 * x.shape[0]) - (x.shape[0] + 0.5),
+        lambda x: ops.linspace(0, 1, x.shape[0]),
+        lambda x: ops.eye(x.shape[0]) if x.shape[0] > 0 else x,
+        lambda x: ms.grad(lambda y: (y * y).mean())(x),
+        lambda x: ms.grad(lambda y: ops.softmax(y).max(axis=0).sum())(x),
+        lambda x: ms.grad(ms.grad(lambda y: (y * y * y).sum()))(x[0].sum()) + x,
+        lambda x: ops.stack([x, x]).transpose(1, 0, 2).reshape(x.shape[0], 8),
+    ],
+)
+def test_one_capture_for_all_sizes(fn, mode) -> None:
+    check(fn, capture_mode=mode)
+
+
+def test_decisions_by_size_are_guards() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        return x * 2 if x.shape[0] > 4 else x - 1
+
+    made = check(f, compiles=3, sizes=(3, 5, 8, 4, 9, 2, 1))
+    assert "is false now" in made.explain() or "is true now" in made.explain()
+
+
+def test_equal_sizes_are_a_decision() -> None:
+    f = ms.jit(lambda x, y: x + y if x.shape == y.shape else x)
+    for n, m in [(2, 2), (3, 3), (4, 4), (4, 3), (3, 3), (2, 5)]:
+        expected = 2.0 if n == m else 1.0
+        got = f(ops.ones((n, 2)), ops.ones((m, 2)))
+        assert got.shape == (n, 2) and got.asnumpy().max() == expected
+    assert f.cache_info()["compiles"] == 3
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: sum(x[i] for i in range(x.shape[0])),
+        lambda x: [row.sum() for row in x],
+        lambda x: {3: x, 5: x + 1}.get(x.shape[0], x * 2),
+        lambda x: x + np.ones(x.shape, np.float32).shape[0],
+        lambda x: ops.unstack(x, axis=0),
+        lambda x: x.squeeze(),
+    ],
+)
+def test_numbers_that_leave_are_never_stale(fn) -> None:
+    f = ms.jit(fn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for n in (*SIZES, *SIZES, 2, 7, 9, 11):
+            same(f(block(n, 4)), fn(block(n, 4)))
+
+
+def test_errors_are_those_of_the_size() -> None:
+    f = ms.jit(lambda x: x.reshape(2, -1))
+    for n in (2, 4, 6):
+        assert f(block(n, 3)).shape == (2, n * 3 // 2)
+    with pytest.raises(ValueError, match="reshape"):
+        f(block(5, 3))
+    assert f(block(8, 3)).shape == (2, 12)
+
+
+def test_errors_that_are_caught_are_a_decision() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        try:
+            return x.reshape(2, -1)
+        except ValueError:
+            return x
+
+    g = ms.jit(f)
+    for n in (2, 4, 3, 6, 5, 8):
+        same(g(block(n, 3)), f(block(n, 3)))
+
+
+def test_branches_and_loops_on_tensors() -> None:
+    def f(x: ms.Tensor) -> tuple[ms.Tensor, int]:
+        turns = 0
+        while x.sum() < 100:
+            x = x * 2 if x.sum() > 0 else x + x.shape[0]
+            turns += 1
+        y = x[1:] if x.mean() > 0 else x[:-1]
+        return y, turns
+
+    check(f, sizes=(3, 5, 8, 2))
+
+
+def test_a_training_step() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            ms.set_seed(1)
+            self.first, self.norm, self.last = nn.Dense(4, 8), nn.BatchNorm1d(8), nn.Dense(8, 3)
+            self.drop = nn.Dropout(p=0.25)
+            self.steps = 0
+
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            self.steps += 1
+            return self.last(self.drop(ops.relu(self.norm(self.first(x)))))
+
+    def losses(compiled: bool) -> tuple[list[float], list[bytes], Any]:
+        net = Net()
+        net.set_train()
+        optimizer = nn.Adam(net.trainable_params(), 0.01)
+        loss_fn = nn.CrossEntropyLoss()
+        forward = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, optimizer.parameters)
+
+        def step(x: ms.Tensor, y: ms.Tensor) -> ms.Tensor:
+            loss, grads = forward(x, y)
+            optimizer(grads)
+            return loss
+
+        run = ms.jit(step) if compiled else step
+        ms.set_seed(7)
+        found = []
+        for n in (4, 6, 9, 4, 6, 12, 5):
+            labels = ms.Tensor(np.arange(n) % 3, ms.int32)
+            found.append(run(block(n, 4, seed=n), labels).item())
+        assert net.steps == 7
+        weights = [p.asnumpy().tobytes() for p in net.get_parameters()]
+        return found, weights, run
+
+    ours, our_weights, run = losses(True)
+    expected, weights, _ = losses(False)
+    assert ours == expected and our_weights == weights
+    assert run.cache_info()["compiles"] == 2 and run.cache_info()["sizes"] >= 3
+
+
+def test_backward_and_step_inside() -> None:
+    def losses(compiled: bool) -> list[float]:
+        ms.set_seed(3)
+        net = nn.Dense(4, 2)
+        optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+
+        def step(x: ms.Tensor) -> ms.Tensor:
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss
+
+        run = ms.jit(step) if compiled else step
+        found = [run(block(n, 4, seed=n)).item() for n in (4, 6, 9, 5, 7)]
+        if compiled:
+            assert run.cache_info()["compiles"] <= 3
+        return found
+
+    assert losses(True) == losses(False)
+
+
+def test_gradients_around_compiled_calls() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        return (x * x[:1]).mean() * x.shape[0]
+
+    g = ms.jit(f)
+    for n in (*SIZES, 5):
+        same(ms.grad(g)(block(n, 4)), ms.grad(f)(block(n, 4)))
+        same(
+            ms.grad(ms.grad(lambda x: g(x).sum()))(block(n, 4)),
+            ms.grad(ms.grad(lambda x: f(x).sum()))(block(n, 4)),
+        )
+
+
+def test_printing_sizes(capsys) -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        print("rows", x.shape[0], x.shape)
+        return x
+
+    g = ms.jit(f)
+    for n in (3, 5, 8):
+        g(block(n, 4))
+        assert capsys.readouterr().out == f"rows {n} ({n}, 4)\n"
+    assert g.cache_info()["compiles"] == 2
+
+
+def test_sizes_kept_outside() -> None:
+    class Net(nn.Cell):
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            self.rows = x.shape[0]
+            return x
+
+    net = Net()
+    f = ms.jit(net)
+    for n in (3, 5, 8, 3):
+        f(block(n, 2))
+        assert net.rows == n and type(net.rows) is int
+
+
+def test_writing_into_parts() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        y = x + 0
+        y[1:] = 2
+        y[-1] += x[0]
+        y[:, 0] = x[:, 1]
+        y += x
+        return y
+
+    check(f, sizes=(3, 5, 8, 2))
+
+
+def test_hooks_bind_sizes() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        def inner(z: ms.Tensor) -> ms.Tensor:
+            y = z * 2
+            y.register_hook(lambda g: g * 3)
+            return (y * z).sum()
+
+        return ms.grad(inner)(x)
+
+    g = ms.jit(f, capture_mode="trace")
+    for n in (3, 5, 8):
+        same(g(block(n, 4)), f(block(n, 4)))
+
+
+def test_dynamic() -> None:
+    never = ms.jit(lambda x: x + 1, dynamic=False)
+    always = ms.jit(lambda x: x + 1, dynamic=True)
+    for n in (2, 3, 4):
+        assert never(ops.ones((n,))).shape == always(ops.ones((n,))).shape == (n,)
+    assert never.cache_info()["compiles"] == 3 and always.cache_info()["compiles"] == 1
+    with pytest.raises(ValueError, match="'dynamic'"):
+        ms.jit(lambda x: x, dynamic="sometimes")
+
+
+def test_a_placeholder_frees_its_sizes_at_once() -> None:
+    f = ms.jit(lambda x: x * 2, input_signature=[ms.Tensor(shape=[None, 3], dtype=ms.float32)])
+    for n in (2, 4, 5):
+        assert f(ops.ones((n, 3))).shape == (n, 3)
+    assert f.cache_info()["compiles"] == 1
+    assert "float32[s0, 3]" in f.explain()
+
+
+def test_on_cache_limit() -> None:
+    def call(choice: str) -> Any:
+        f = ms.jit(lambda x, n: x * n, cache_limit=2, on_cache_limit=choice)
+        for n in range(4):
+            assert f(ops.ones((2,)), n).tolist() == [n, n]
+        return f
+
+    with pytest.warns(RuntimeWarning, match="cache_limit=2.*least recently used one goes"):
+        assert call("warn").cache_info()["entries"] == 2
+    with pytest.raises(RuntimeError, match="cache_limit=2 versions.*int 1 -> int 2"):
+        call("error")
+    with pytest.warns(RuntimeWarning, match="runs eagerly"):
+        assert call("eager").cache_info()["compiles"] == 2
+    with pytest.raises(ValueError, match="'on_cache_limit'"):
+        ms.jit(lambda x: x, on_cache_limit="panic")
+
+
+def test_many_sizes_keep_few_graphs() -> None:
+    f = ms.jit(lambda x: x.sum() * x.shape[0])
+    for n in range(1, 80):
+        assert f(ops.ones((n,))).item() == n * n
+    assert f.cache_info()["compiles"] == 2 and len(f.memory_plan()) <= 34
+
+
+def test_len_and_text_while_staging() -> None:
+    check(lambda x: (len(x) * x, f"{x.shape[0]:>3} rows", float(len(x)), int(x.shape[0])))
