@@ -52,7 +52,13 @@ float_, int_, uint = float32, int64, uint64
 
 
 def dtype_to_nptype(dtype: Any) -> Any:
-    """The NumPy scalar type of a dtype; bfloat16 needs ml_dtypes."""
+    """The NumPy scalar type of a dtype; bfloat16 needs ml_dtypes.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ops.dtype_to_nptype(ms.float32)
+    <class 'numpy.float32'>
+    """
     import numpy as np
 
     name = DType(dtype).name
@@ -64,11 +70,22 @@ def dtype_to_nptype(dtype: Any) -> Any:
 
 
 def dtype_to_pytype(dtype: Any) -> type:
-    """bool, int or float."""
+    """bool, int or float.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ops.dtype_to_pytype(ms.float32)
+    <class 'float'>
+    """
     d = DType(dtype)
     return float if d.is_floating_point else bool if d is bool_ else int
 
 
 def pytype_to_dtype(obj: Any) -> DType:
-    """The dtype for a Python or NumPy type."""
+    """The dtype for a Python or NumPy type.
+
+    >>> from diptych import ops
+    >>> ops.pytype_to_dtype(float)
+    Float32
+    """
     return DType(obj)

@@ -45,14 +45,28 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
 
 
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Products of all pairs of two vectors: outer under its BLAS name."""
+    """Products of all pairs of two vectors: outer under its BLAS name.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.ger(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])))
+    [[3. 4.]
+     [6. 8.]]
+    """
     _check_rank("ger", "input", input, 1)
     _check_rank("ger", "vec2", vec2, 1)
     return _table["expand_dims"](input, 1) * vec2
 
 
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * x + alpha * (vec1 outer vec2); x broadcasts to (n, m)."""
+    """beta * x + alpha * (vec1 outer vec2); x broadcasts to (n, m).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.addr(ops.zeros((2, 2)), ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])))
+    [[3. 4.]
+     [6. 8.]]
+    """
     return x * beta + ger(vec1, vec2) * alpha
 
 
@@ -122,7 +136,13 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """Sum of the diagonal of a matrix."""
+    """Sum of the diagonal of a matrix.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.trace(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    5.0
+    """
     _check_rank("trace", "input", input, 2)
     return _table["sum"](_table["diagonal"](input))
 
@@ -162,7 +182,13 @@ def block_diag(*inputs: Tensor) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """p-norms of the differences between the rows of x1 (..., n, d) and x2 (..., m, d)."""
+    """p-norms of the differences between the rows of x1 (..., n, d) and x2 (..., m, d).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.cdist(ms.Tensor([[0.0, 0.0]]), ms.Tensor([[3.0, 4.0], [0.0, 1.0]])))
+    [[5. 1.]]
+    """
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1] or p < 0:
         raise ValueError(
             f"cdist: inputs have shapes {x1.shape} and {x2.shape}, p is {p}; both need rows of the "
@@ -196,6 +222,12 @@ def cov(
 
     Observations count fweights times and weigh aweights; the sum of products is divided by their
     number less ``correction`` (with aweights w: sum w - correction * sum w a / sum w).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.cov(ms.Tensor([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]])))
+    [[ 1. -2.]
+     [-2.  4.]]
     """
     if input.ndim > 2:
         raise ValueError(f"cov: input has shape {input.shape}; it has at most 2 axes")
@@ -217,7 +249,14 @@ def cov(
 
 
 def corrcoef(input: Tensor) -> Tensor:
-    """Correlations of variables (rows) over observations (columns)."""
+    """Correlations of variables (rows) over observations (columns).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.corrcoef(ms.Tensor([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]])))
+    [[ 1. -1.]
+     [-1.  1.]]
+    """
     c = cov(input)
     if c.ndim == 0:
         return c / c

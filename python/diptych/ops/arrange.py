@@ -47,7 +47,12 @@ argwhere = _table["nonzero"]
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one axis."""
+    """All elements in one axis.
+
+    >>> from diptych import ops
+    >>> ops.ravel(ops.ones((2, 3))).shape
+    (6,)
+    """
     return _table["reshape"](input, (-1,))
 
 
@@ -86,7 +91,12 @@ def _at_least(rank: int, place: Callable[[Tensor], Sequence[int]]) -> Callable[.
         return inputs if inputs.ndim >= rank else inputs.reshape(place(inputs))
 
     function.__name__ = function.__qualname__ = f"atleast_{rank}d"
-    function.__doc__ = f"Axes of size 1 added up to {rank}; of a list, to each Tensor."
+    function.__doc__ = f"""Axes of size 1 added up to {rank}; of a list, to each Tensor.
+
+    >>> from diptych import ops
+    >>> ops.atleast_{rank}d(ops.ones(())).ndim
+    {rank}
+    """
     return function
 
 
@@ -110,17 +120,36 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
-    """Joined along axis 0, vectors as rows."""
+    """Joined along axis 0, vectors as rows.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.vstack((ms.Tensor([1, 2]), ms.Tensor([3, 4]))))
+    [[1 2]
+     [3 4]]
+    """
     return _table["concat"](atleast_2d(list(inputs)), 0)
 
 
 def dstack(inputs: Sequence[Tensor]) -> Tensor:
-    """Joined along axis 2, matrices as (n, m, 1)."""
+    """Joined along axis 2, matrices as (n, m, 1).
+
+    >>> from diptych import ops
+    >>> ops.dstack((ops.ones((2, 3)), ops.ones((2, 3)))).shape
+    (2, 3, 2)
+    """
     return _table["concat"](atleast_3d(list(inputs)), 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along axis 1, vectors as columns."""
+    """Joined along axis 1, vectors as columns.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.column_stack((ms.Tensor([1, 2]), ms.Tensor([3, 4]))))
+    [[1 3]
+     [2 4]]
+    """
     return _table["concat"]([x if x.ndim >= 2 else x.reshape((-1, 1)) for x in tensors], 1)
 
 
@@ -131,17 +160,34 @@ def _cut(op: str, rank: int, input: Tensor, indices_or_sections: Any, axis: int)
 
 
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """tensor_split along axis 1, of a vector along axis 0."""
+    """tensor_split along axis 1, of a vector along axis 0.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> [part.tolist() for part in ops.hsplit(ms.Tensor([[1, 2], [3, 4]]), 2)]
+    [[[1], [3]], [[2], [4]]]
+    """
     return _cut("hsplit", 1, input, indices_or_sections, 1 if input.ndim > 1 else 0)
 
 
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """tensor_split along axis 0."""
+    """tensor_split along axis 0.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> [part.tolist() for part in ops.vsplit(ms.Tensor([[1, 2], [3, 4]]), 2)]
+    [[[1, 2]], [[3, 4]]]
+    """
     return _cut("vsplit", 2, input, indices_or_sections, 0)
 
 
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """tensor_split along axis 2."""
+    """tensor_split along axis 2.
+
+    >>> from diptych import ops
+    >>> [part.shape for part in ops.dsplit(ops.ones((2, 3, 4)), 2)]
+    [(2, 3, 2), (2, 3, 2)]
+    """
     return _cut("dsplit", 3, input, indices_or_sections, 2)
 
 
@@ -175,7 +221,14 @@ def slice_scatter(
 
 
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
-    """input with src in place of the slice ``index`` of axis."""
+    """input with src in place of the slice ``index`` of axis.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.select_scatter(ops.zeros((2, 2)), ms.Tensor([1.0, 2.0]), 0, 1))
+    [[0. 0.]
+     [1. 2.]]
+    """
     if not -input.ndim <= axis < input.ndim or not -input.shape[axis] <= index < input.shape[axis]:
         raise ValueError(
             f"select_scatter: axis is {axis}, index {index}; input has shape {input.shape}"
@@ -188,17 +241,38 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
 
 
 def fliplr(input: Tensor) -> Tensor:
-    """Axis 1 reversed."""
+    """Axis 1 reversed.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.fliplr(ms.Tensor([[1, 2], [3, 4]])))
+    [[2 1]
+     [4 3]]
+    """
     return _table["flip"](input, (1,))
 
 
 def flipud(input: Tensor) -> Tensor:
-    """Axis 0 reversed."""
+    """Axis 0 reversed.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.flipud(ms.Tensor([[1, 2], [3, 4]])))
+    [[3 4]
+     [1 2]]
+    """
     return _table["flip"](input, (0,))
 
 
 def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
-    """Turned k times by 90 degrees in the plane of two axes, from the first to the second."""
+    """Turned k times by 90 degrees in the plane of two axes, from the first to the second.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.rot90(ms.Tensor([[1, 2], [3, 4]]), 1, (0, 1)))
+    [[2 4]
+     [1 3]]
+    """
     if len(dims) != 2 or dims[0] % input.ndim == dims[1] % input.ndim:
         raise ValueError(f"rot90: dims is {dims}; it must be two different axes")
     first, second = dims
@@ -214,7 +288,14 @@ def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with the elements of input on its diagonal number ``offset``, 0 elsewhere."""
+    """A matrix with the elements of input on its diagonal number ``offset``, 0 elsewhere.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.diagflat(ms.Tensor([1, 2])))
+    [[1 0]
+     [0 2]]
+    """
     return _table["diag_embed"](ravel(input), offset)
 
 
@@ -224,18 +305,37 @@ def _triangle(mask: Tensor, dtype: Any) -> Tensor:
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
-    """Rows and columns (2, n) of the lower triangle of a (row, col) matrix, as int64."""
+    """Rows and columns (2, n) of the lower triangle of a (row, col) matrix, as int64.
+
+    >>> from diptych import ops
+    >>> print(ops.tril_indices(2, 2))
+    [[0 1 1]
+     [0 0 1]]
+    """
     return _triangle(_table["tri"](row, col, offset, _core.bool_), dtype)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
-    """Rows and columns (2, n) of the upper triangle of a (row, col) matrix, as int64."""
+    """Rows and columns (2, n) of the upper triangle of a (row, col) matrix, as int64.
+
+    >>> from diptych import ops
+    >>> print(ops.triu_indices(2, 2))
+    [[0 0 1]
+     [0 1 1]]
+    """
     below = _table["tri"](row, col, offset - 1, _core.bool_)
     return _triangle(_table["logical_not"](below), dtype)
 
 
 def msort(input: Tensor) -> Tensor:
-    """Sorted along axis 0."""
+    """Sorted along axis 0.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.msort(ms.Tensor([[3, 1], [2, 4]])))
+    [[2 1]
+     [3 4]]
+    """
     return _table["sort"](input, 0)[0]
 
 

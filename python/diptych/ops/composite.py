@@ -84,19 +84,43 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
-    """One number repeated; dtype None: int64, float32 or bool, as the number is."""
+    """One number repeated; dtype None: int64, float32 or bool, as the number is.
+
+    >>> from diptych import ops
+    >>> print(ops.full((2, 2), 7))
+    [[7 7]
+     [7 7]]
+    """
     if dtype is None:
         dtype = _core.copy_object(fill_value).dtype
     return _table["full"](size, float(fill_value), dtype)
 
 
 def fill(type: Any, shape: Any, value: Any) -> Tensor:
-    """full with the dtype first."""
+    """full with the dtype first.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.fill(ms.int32, (2, 2), 7))
+    [[7 7]
+     [7 7]]
+    """
     return _table["full"](shape, float(value), type)
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinates of a grid, one Tensor an input; "xy" swaps the first two axes, "ij" does not."""
+    """Coordinates of a grid, one Tensor an input; "xy" swaps the first two axes, "ij" does not.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(*ops.meshgrid(ms.Tensor([1, 2]), ms.Tensor([3, 4, 5])), sep="\\n")
+    [[1 2]
+     [1 2]
+     [1 2]]
+    [[3 3]
+     [4 4]
+     [5 5]]
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is {indexing!r}; it must be 'xy' or 'ij'")
     axes = list(inputs[0] if len(inputs) == 1 and isinstance(inputs[0], tuple | list) else inputs)
@@ -119,7 +143,13 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 
 def addn(x: Sequence[Tensor]) -> Tensor:
-    """The sum of several tensors."""
+    """The sum of several tensors.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.addn([ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0]), ms.Tensor([5.0, 6.0])]))
+    [ 9. 12.]
+    """
     if not isinstance(x, tuple | list) or not x:
         raise ValueError("addn: a list or tuple of at least one Tensor is needed")
     total = x[0]
@@ -129,55 +159,108 @@ def addn(x: Sequence[Tensor]) -> Tensor:
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.addcmul(ms.Tensor([1.0]), ms.Tensor([6.0]), ms.Tensor([3.0]), 0.5))
+    [10.]
+    """
     return input + tensor1 * tensor2 * value
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.addcdiv(ms.Tensor([1.0]), ms.Tensor([6.0]), ms.Tensor([3.0]), 0.5))
+    [2.]
+    """
     return input + tensor1 / tensor2 * value
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2).
+
+    >>> from diptych import ops
+    >>> print(ops.addmm(ops.ones((2, 2)), ops.ones((2, 3)), ops.ones((3, 2)), beta=2))
+    [[5. 5.]
+     [5. 5.]]
+    """
     return input * beta + (mat1 @ mat2) * alpha
 
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * (mat @ vec)."""
+    """beta * input + alpha * (mat @ vec).
+
+    >>> from diptych import ops
+    >>> print(ops.addmv(ops.ones((2,)), ops.ones((2, 3)), ops.ones((3,))))
+    [4. 4.]
+    """
     return input * beta + (mat @ vec) * alpha
 
 
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2)."""
+    """beta * input + alpha * (batch1 @ batch2).
+
+    >>> from diptych import ops
+    >>> ops.baddbmm(ops.ones((5, 2, 3)), ops.ones((5, 2, 4)), ops.ones((5, 4, 3))).shape
+    (5, 2, 3)
+    """
     return input * beta + (batch1 @ batch2) * alpha
 
 
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
-    """beta * input + alpha * sum over the batch of (batch1 @ batch2)."""
+    """beta * input + alpha * sum over the batch of (batch1 @ batch2).
+
+    >>> from diptych import ops
+    >>> print(ops.addbmm(ops.zeros((2, 2)), ops.ones((3, 2, 4)), ops.ones((3, 4, 2))))
+    [[12. 12.]
+     [12. 12.]]
+    """
     return input * beta + (batch1 @ batch2).sum(0) * alpha
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """Sum of products over the last axis of input and the last but one (1-d: the last) of other."""
+    """Sum of products over the last axis of input and the last but one (1-d: the last) of other.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.dot(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
+    [[11.]]
+    """
     if other.ndim <= 2:
         return _table["matmul"](input, other)
     return tensordot(input, other, ((input.ndim - 1,), (other.ndim - 2,)))
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sum of products over the last axes."""
+    """Sum of products over the last axes.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.inner(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])))
+    11.0
+    """
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     return tensordot(input, other, ((input.ndim - 1,), (other.ndim - 1,)))
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Products of all pairs of two vectors."""
+    """Products of all pairs of two vectors.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.outer(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])))
+    [[3. 4.]
+     [6. 8.]]
+    """
     if input.ndim != 1 or vec2.ndim != 1:
         raise ValueError(f"outer: inputs have shapes {input.shape}, {vec2.shape}; both must be 1-d")
     return _table["expand_dims"](input, 1) * vec2
@@ -185,7 +268,13 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 def tensordot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
     """Sum of products over the axes of x1 and x2 that ``axes`` names: how many of the last of x1
-    and the first of x2, or a pair of lists."""
+    and the first of x2, or a pair of lists.
+
+    >>> from diptych import ops
+    >>> print(ops.tensor_dot(ops.ones((2, 3)), ops.ones((3, 2)), 1))
+    [[3. 3.]
+     [3. 3.]]
+    """
     if isinstance(axes, int):
         pair = [tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))]
     else:
@@ -214,7 +303,13 @@ tensor_dot = tensordot
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products by Einstein's convention, ``einsum("ij,jk->ik", a, b)``."""
+    """Sums of products by Einstein's convention, ``einsum("ij,jk->ik", a, b)``.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.einsum("ij,j->i", ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([1.0, 10.0])))
+    [21. 43.]
+    """
     if len(operands) == 1 and isinstance(operands[0], tuple | list):
         operands = tuple(operands[0])
     return _table["einsum"](operands, equation)
@@ -239,27 +334,62 @@ def bias_add(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tensor
 
 
 def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The element that index names along dim, at each place of index."""
+    """The element that index names along dim, at each place of index.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.gather_elements(ms.Tensor([[1, 2], [3, 4]]), 1, ms.Tensor([[1, 0], [0, 0]])))
+    [[2 1]
+     [3 3]]
+    """
     return _table["gather_elements"](input, index, dim)
 
 
 def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """gather_elements under its older name."""
+    """gather_elements under its older name.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.gather_d(ms.Tensor([[1, 2], [3, 4]]), 1, ms.Tensor([[1, 0], [0, 0]])))
+    [[2 1]
+     [3 3]]
+    """
     return _table["gather_elements"](x, index, dim)
 
 
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
-    """The slices along axis that index names."""
+    """The slices along axis that index names.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.index_select(ms.Tensor([[1, 2], [3, 4]]), 1, ms.Tensor([1])))
+    [[2]
+     [4]]
+    """
     return _table["index_select"](input, index, axis)
 
 
 def index_fill(x: Tensor, axis: int, index: Any, value: Any) -> Tensor:
-    """x with value in the slices along axis that index names."""
+    """x with value in the slices along axis that index names.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.index_fill(ms.Tensor([[1, 2], [3, 4]]), 1, ms.Tensor([0]), 9))
+    [[9 2]
+     [9 4]]
+    """
     return _table["index_fill"](x, index, value, axis)
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Indices of the elements that are not 0, one row each; as_tuple: one Tensor an axis."""
+    """Indices of the elements that are not 0, one row each; as_tuple: one Tensor an axis.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.nonzero(ms.Tensor([0, 5, 0, 7])))
+    [[1]
+     [3]]
+    """
     places = _table["nonzero"](input)
     return tuple(places[:, i] for i in range(places.shape[1])) if as_tuple else places
 
@@ -281,6 +411,11 @@ def interpolate(
     """input (N, C, spatial) resampled to ``size``, or to its sizes times ``scale_factor``.
 
     mode: nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.interpolate(ms.Tensor([[[1.0, 3.0]]]), size=4, mode="linear"))
+    [[[1.  1.5 2.5 3. ]]]
     """
     n = input.ndim - 2
     if (size is None) == (scale_factor is None):
@@ -301,13 +436,25 @@ def interpolate(
 
 
 def l2_normalize(input_x: Tensor, axis: Any = 0, epsilon: float = 1e-4) -> Tensor:
-    """input over the root of its sum of squares along axis, which is kept above epsilon."""
+    """input over the root of its sum of squares along axis, which is kept above epsilon.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.l2_normalize(ms.Tensor([[3.0, 4.0]]), 1))
+    [[0.6 0.8]]
+    """
     squares = _table["sum"](input_x * input_x, axis, True)
     return input_x * _table["rsqrt"](_table["maximum"](squares, epsilon))
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Cosine of the angle between the vectors along dim."""
+    """Cosine of the angle between the vectors along dim.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.cosine_similarity(ms.Tensor([[1.0, 0.0]]), ms.Tensor([[3.0, 4.0]])))
+    [0.6]
+    """
     product = (x1 * x2).sum(dim)
     lengths = _table["norm"](x1, dim) * _table["norm"](x2, dim)
     return product / _table["maximum"](lengths, eps)
@@ -369,14 +516,27 @@ def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: A
 
 
 def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
-    """Softmax cross-entropy of each row of logits (N, C) with probabilities like logits."""
+    """Softmax cross-entropy of each row of logits (N, C) with probabilities like logits.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> logits, labels = ops.zeros((1, 2)), ms.Tensor([[1.0, 0.0]])
+    >>> print(ops.softmax_cross_entropy_with_logits(logits, labels))
+    [0.6931472]
+    """
     return _table["cross_entropy"](logits, labels, reduction="none")
 
 
 def sparse_softmax_cross_entropy_with_logits(
     logits: Tensor, labels: Tensor, is_grad: bool = False
 ) -> Tensor:
-    """Mean softmax cross-entropy with class numbers; is_grad: its gradient instead."""
+    """Mean softmax cross-entropy with class numbers; is_grad: its gradient instead.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.sparse_softmax_cross_entropy_with_logits(ms.Tensor([[0.0, 0.0]]), ms.Tensor([1])))
+    0.6931472
+    """
     if not is_grad:
         return _table["cross_entropy"](logits, labels)
     from ..common.grad import grad
@@ -385,7 +545,13 @@ def sparse_softmax_cross_entropy_with_logits(
 
 
 def sigmoid_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
-    """Binary cross-entropy of sigmoid(logits), element by element."""
+    """Binary cross-entropy of sigmoid(logits), element by element.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.sigmoid_cross_entropy_with_logits(ms.Tensor([0.0]), ms.Tensor([1.0])))
+    [0.6931472]
+    """
     return _table["binary_cross_entropy_with_logits"](logits, labels, reduction="none")
 
 
@@ -393,5 +559,11 @@ def sigmoid_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def constexpr(fn: Callable | None = None, **options: Any) -> Callable:
-    """Marks a function of constants; every function is one in eager mode."""
+    """Marks a function of constants; every function is one in eager mode.
+
+    >>> from diptych import ops
+    >>> double = ops.constexpr(lambda n: 2 * n)
+    >>> double(3)
+    6
+    """
     return (lambda f: f) if fn is None else fn

@@ -150,6 +150,11 @@ def uniform_candidate_sampler(
         unique: no class is drawn twice.
         seed: 0 draws from the common state, else from one of its own.
         remove_accidental_hits: true classes are not drawn.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> [part.shape for part in ops.uniform_candidate_sampler(ms.Tensor([[1]]), 1, 3, True, 10)]
+    [(3,), (1, 1), (3,)]
     """
     _check_sampler("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique,
                    range_max)  # fmt: skip

@@ -111,6 +111,10 @@ def conv1d(
 
     pad_mode: "valid" (no padding), "same" (size / stride places), "pad" (``padding`` zeros: one
     number, one an axis, or begin and end of each axis).
+
+    >>> from diptych import ops
+    >>> ops.conv1d(ops.ones((1, 2, 8)), ops.ones((4, 2, 3))).shape
+    (1, 4, 6)
     """
     return _convolve("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
@@ -143,8 +147,18 @@ def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
     pad_mode: str = "valid", padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> Tensor:
-    """3-D convolution: (N, C, D, H, W) with weight (out, C / groups, kd, kh, kw)."""
+    """3-D convolution: (N, C, D, H, W) with weight (out, C / groups, kd, kh, kw).
+
+    >>> from diptych import ops
+    >>> ops.conv3d(ops.ones((1, 2, 8, 8, 8)), ops.ones((4, 2, 3, 3, 3))).shape
+    (1, 4, 6, 6, 6)
+    """
     return _convolve("conv3d", 3, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+def _documented(text: str, call: str, result: Any) -> str:
+    """A docstring with an example."""
+    return f"{text}\n\n    >>> from diptych import ops\n    >>> {call}\n    {result}"
 
 
 def _transposed(name: str, n: int) -> Any:
@@ -159,7 +173,11 @@ def _transposed(name: str, n: int) -> Any:
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Transposed {n}-D convolution with weight (C, out / groups, ...)."
+    function.__doc__ = _documented(
+        f"Transposed {n}-D convolution with weight (C, out / groups, ...).",
+        f"ops.{name}(ops.ones((1, 2{', 4' * n})), ops.ones((2, 3{', 3' * n}))).shape",
+        (1, 3, *[6] * n),
+    )
     return function
 
 
@@ -191,9 +209,11 @@ def _max_pooling(name: str, n: int) -> Any:
         return (values, indices) if return_indices else values
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
+    function.__doc__ = _documented(
         f"Largest value of each window over {n} spatial axes; stride None: the windows touch.\n\n"
-        "return_indices: also the positions of the largest values, in the plane of each channel."
+        "return_indices: also the positions of the largest values, in the plane of each channel.",
+        f"ops.{name}(ops.ones((1, 2{', 8' * n})), 2).shape",
+        (1, 2, *[4] * n),
     )
     return function
 
@@ -214,7 +234,11 @@ def _avg_pooling(name: str, n: int) -> Any:
         return _avg_pool(input_x, kernel_size, stride, pads, ceil_mode, counted, divisor_override)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Mean of each window over {n} spatial axes."
+    function.__doc__ = _documented(
+        f"Mean of each window over {n} spatial axes.",
+        f"ops.{name}(ops.ones((1, 2{', 8' * n})), 2, 2).shape",
+        (1, 2, *[4] * n),
+    )
     return function
 
 
@@ -246,7 +270,11 @@ def _adaptive(name: str, n: int) -> Any:
             return both if return_indices else both[0]
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Pools {n} spatial axes to output_size places; None keeps a size."
+    function.__doc__ = _documented(
+        f"Pools {n} spatial axes to output_size places; None keeps a size.",
+        f"ops.{name}(ops.ones((1, 2{', 8' * n})), 3).shape",
+        (1, 2, *[3] * n),
+    )
     return function
 
 
@@ -288,6 +316,13 @@ def batch_norm(
 
     training: by the batch's own statistics, which also move the running ones (in place, by
     ``momentum``; the variance without bias). Otherwise by the running ones.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> x, one, zero = ms.Tensor([[1.0, 2.0], [3.0, 6.0]]), ops.ones((2,)), ops.zeros((2,))
+    >>> print(ops.batch_norm(x, zero, one, one, zero, eps=0.0))
+    [[1. 2.]
+     [3. 6.]]
     """
     if not training:
         return op_table["batch_norm_infer"](input_x, running_mean, running_var, weight, bias, eps)
@@ -301,7 +336,12 @@ def layer_norm(
     bias: Tensor | None = None, eps: float = 1e-5,
 ) -> Tensor:
     """(input - mean) / sqrt(variance + eps) * weight + bias over the last axes, whose sizes
-    normalized_shape names."""
+    normalized_shape names.
+
+    >>> from diptych import ops
+    >>> ops.layer_norm(ops.ones((2, 4)), (4,)).shape
+    (2, 4)
+    """
     return op_table["layer_norm"](input, weight, bias, normalized_shape, eps)
 
 
@@ -309,5 +349,10 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """input (N, C, ...) normalised over each of num_groups groups of channels."""
+    """input (N, C, ...) normalised over each of num_groups groups of channels.
+
+    >>> from diptych import ops
+    >>> ops.group_norm(ops.ones((2, 4, 3)), 2).shape
+    (2, 4, 3)
+    """
     return op_table["group_norm"](input, weight, bias, num_groups, eps)

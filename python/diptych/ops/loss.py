@@ -64,6 +64,12 @@ def cosine_embedding_loss(
 
     The cosine is taken over axis 1 of inputs (N, D, ...), or over inputs (D,); squares are kept
     from 0 by 1e-12. target has the shape of the inputs without that axis; margin is in [-1, 1].
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> a, b = ms.Tensor([[1.0, 0.0]]), ms.Tensor([[0.0, 1.0]])
+    >>> print(ops.cosine_embedding_loss(a, b, ms.Tensor([1])))
+    1.0
     """
     if not -1 <= margin <= 1:
         raise ValueError(f"cosine_embedding_loss: margin is {margin}; it must be in [-1, 1]")
@@ -79,7 +85,13 @@ def cosine_embedding_loss(
 def hinge_embedding_loss(
     inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
-    """inputs where targets is 1, max(0, margin - inputs) where it is -1 (distances of pairs)."""
+    """inputs where targets is 1, max(0, margin - inputs) where it is -1 (distances of pairs).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.hinge_embedding_loss(ms.Tensor([0.5, 0.25]), ms.Tensor([1, -1])))
+    0.625
+    """
     zero = _table["zeros_like"](inputs)
     far = _table["where"](targets == 1, zero, _table["relu"](margin - inputs))
     near = _table["where"](targets == -1, zero, inputs)
@@ -105,6 +117,12 @@ def triplet_margin_loss(
 
     ``swap``: the negative's distance is the smaller of those to anchor and positive (Balntas et al.
     2016).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> a, p, n = ms.Tensor([[1.0, 0.0]]), ms.Tensor([[1.0, 0.1]]), ms.Tensor([[1.0, 0.5]])
+    >>> print(ops.triplet_margin_loss(a, p, n))
+    0.6
     """
     near, far = _distance(anchor, positive, p, eps), _distance(anchor, negative, p, eps)
     if swap:
@@ -113,7 +131,13 @@ def triplet_margin_loss(
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * input)) with targets 1 and -1."""
+    """log(1 + exp(-target * input)) with targets 1 and -1.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.soft_margin_loss(ms.Tensor([0.0]), ms.Tensor([1.0])))
+    0.6931472
+    """
     return _reduce("soft_margin_loss", _table["softplus"](-(target * input)), reduction)
 
 
@@ -123,6 +147,11 @@ def multilabel_soft_margin_loss(
     """Binary cross-entropy of the logits input (N, C) with targets 0 and 1, averaged over classes.
 
     ``weight`` (C,) multiplies the part of each class.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.multilabel_soft_margin_loss(ops.zeros((1, 2)), ms.Tensor([[1.0, 0.0]])))
+    0.6931472
     """
     if input.ndim != 2 or input.shape != target.shape:
         raise ValueError(
@@ -143,7 +172,13 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Hinge loss of scores (N, C) and class numbers (N,):
-    sum over i != y of max(0, weight[y] * (margin - x[y] + x[i]))^p, divided by C; p is 1 or 2."""
+    sum over i != y of max(0, weight[y] * (margin - x[y] + x[i]))^p, divided by C; p is 1 or 2.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.multi_margin_loss(ms.Tensor([[0.1, 0.5]]), ms.Tensor([1])))
+    0.3
+    """
     _check_classes("multi_margin_loss", input, target)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p is {p!r}; it must be 1 or 2")
@@ -159,7 +194,14 @@ def multi_margin_loss(
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Hinge loss of scores (N, C) and lists of class numbers (N, C), each ended by -1:
-    sum over listed y and unlisted i of max(0, 1 - (x[y] - x[i])), divided by C."""
+    sum over listed y and unlisted i of max(0, 1 - (x[y] - x[i])), divided by C.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> target = ms.Tensor([[2, -1, 0]], ms.int32)
+    >>> print(ops.multilabel_margin_loss(ms.Tensor([[0.1, 0.2, 0.4]]), target))
+    0.5
+    """
     if input.ndim not in (1, 2) or input.shape != target.shape:
         raise ValueError(
             f"multilabel_margin_loss: input has shape {input.shape} and target {target.shape}; "
@@ -192,6 +234,11 @@ def gaussian_nll_loss(
     """(log v + (x - target)^2 / v) / 2 with v = max(var, eps); ``full`` adds log(2 pi) / 2.
 
     var has the shape of x, or 1 in its last axis, or lacks that axis.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.gaussian_nll_loss(ms.Tensor([1.0]), ms.Tensor([3.0]), ms.Tensor([1.0])))
+    2.0
     """
     if eps <= 0:
         raise ValueError(f"gaussian_nll_loss: eps is {eps}; it must be positive")

@@ -24,7 +24,13 @@ _table = op_table
 
 
 def softmin(x: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
-    """softmax(-x) along axis; dtype: x is converted to it first."""
+    """softmax(-x) along axis; dtype: x is converted to it first.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.softmin(ms.Tensor([0.0, 0.0])))
+    [0.5 0.5]
+    """
     return _table["softmax"](-(x if dtype is None else _table["cast"](x, dtype)), axis)
 
 
@@ -46,7 +52,13 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
 
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
     """input where it is 0 or more, else input times a slope drawn from [lower, upper) for each
-    element (Xu et al. 2015)."""
+    element (Xu et al. 2015).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.rrelu(ms.Tensor([1.0, -1.0]), 0.25, 0.25))
+    [ 1.   -0.25]
+    """
     if lower > upper:
         raise ValueError(f"rrelu: lower is {lower}, above upper, which is {upper}")
     slope = uniform(input.shape, lower, upper, dtype=input.dtype)
@@ -71,19 +83,34 @@ def _dropout_channels(op: str, spatial: int, x: Tensor, p: float, training: bool
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """While training: each channel of (N, C, L) or (C, L) 0 with probability p, the others over
-    1 - p (Tompson et al. 2015)."""
+    1 - p (Tompson et al. 2015).
+
+    >>> from diptych import ops
+    >>> ops.dropout1d(ops.ones((2, 3, 4))).shape
+    (2, 3, 4)
+    """
     return _dropout_channels("dropout1d", 1, input, p, training)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """While training: each channel of (N, C, H, W) or (C, H, W) 0 with probability p, the others
-    over 1 - p."""
+    over 1 - p.
+
+    >>> from diptych import ops
+    >>> ops.dropout2d(ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
     return _dropout_channels("dropout2d", 2, input, p, training)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """While training: each channel of (N, C, D, H, W) or (C, D, H, W) 0 with probability p, the
-    others over 1 - p."""
+    others over 1 - p.
+
+    >>> from diptych import ops
+    >>> ops.dropout3d(ops.ones((2, 3, 4, 4, 4))).shape
+    (2, 3, 4, 4, 4)
+    """
     return _dropout_channels("dropout3d", 3, input, p, training)
 
 
@@ -114,7 +141,12 @@ def lrn(
     norm_region: str = "ACROSS_CHANNELS",
 ) -> Tensor:
     """x / (bias + alpha s)^beta for x (N, C, H, W), s being the sum of squares over the channels at
-    most depth_radius away (Krizhevsky et al. 2012)."""
+    most depth_radius away (Krizhevsky et al. 2012).
+
+    >>> from diptych import ops
+    >>> ops.lrn(ops.ones((1, 4, 2, 2))).shape
+    (1, 4, 2, 2)
+    """
     if norm_region != "ACROSS_CHANNELS":
         raise ValueError(f"lrn: norm_region is {norm_region!r}; it must be 'ACROSS_CHANNELS'")
     if x.ndim != 4 or depth_radius < 0:
@@ -134,6 +166,10 @@ def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None 
     """x1 weight x2^T + bias: sum over i, j of x1[..., i] weight[o, i, j] x2[..., j] + bias[o].
 
     input1 (..., in1), input2 (..., in2), weight (out, in1, in2), bias (out,).
+
+    >>> from diptych import ops
+    >>> ops.bidense(ops.ones((5, 2)), ops.ones((5, 3)), ops.ones((4, 2, 3))).shape
+    (5, 4)
     """
     if weight.ndim != 3 or input1.shape[:-1] != input2.shape[:-1]:
         raise ValueError(

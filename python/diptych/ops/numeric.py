@@ -72,12 +72,24 @@ invert = _table["bitwise_not"]
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a float type."""
+    """Whether the dtype is a float type.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ops.is_floating_point(ms.Tensor([1.0])), ops.is_floating_point(ms.Tensor([1]))
+    (True, False)
+    """
     return input.dtype.is_floating_point
 
 
 def positive(input: Tensor) -> Tensor:
-    """input itself; bool is refused."""
+    """input itself; bool is refused.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.positive(ms.Tensor([1.0, -2.0])))
+    [ 1. -2.]
+    """
     if input.dtype is _core.bool_:
         raise TypeError("positive: input is bool; it must be numbers")
     return input
@@ -87,12 +99,24 @@ def positive(input: Tensor) -> Tensor:
 
 
 def deg2rad(x: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """Degrees as radians.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.deg2rad(ms.Tensor([180.0])))
+    [3.1415927]
+    """
     return x * (math.pi / 180)
 
 
 def rad2deg(x: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """Radians as degrees.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.rad2deg(ms.Tensor([3.1415927])))
+    [180.]
+    """
     return x * (180 / math.pi)
 
 
@@ -109,12 +133,24 @@ def inv(x: Tensor) -> Tensor:
 
 
 def frac(x: Tensor) -> Tensor:
-    """x less x rounded towards 0."""
+    """x less x rounded towards 0.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.frac(ms.Tensor([1.5, -2.25])))
+    [ 0.5  -0.25]
+    """
     return x - _table["trunc"](x)
 
 
 def sinc(input: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """sin(pi x) / (pi x), and 1 at 0.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.sinc(ms.Tensor([0.0, 0.5])))
+    [1.         0.63661975]
+    """
     zero = _table["equal"](input, 0)
     x = _table["where"](zero, 1.0, input) * math.pi
     return _table["where"](zero, 1.0, _table["sin"](x) / x)
@@ -150,7 +186,13 @@ def nan_to_num(
     neginf: float | None = None,
 ) -> Tensor:
     """NaN replaced by ``nan`` (None: 0), infinities by ``posinf`` and ``neginf`` (None: the largest
-    and the lowest number of the dtype)."""
+    and the lowest number of the dtype).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.nan_to_num(ms.Tensor([1.0, float("nan")]), 7.0))
+    [1. 7.]
+    """
     if not input.dtype.is_floating_point:
         return input
     where, top = _table["where"], largest(input.dtype)
@@ -181,7 +223,12 @@ def lowest(dtype: Any) -> float:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
     """softmax((logits + Gumbel noise) / tau) (Jang et al. 2017). hard: its largest element becomes
-    1, the others 0, with the gradient of the soft result."""
+    1, the others 0, with the gradient of the soft result.
+
+    >>> from diptych import ops
+    >>> print(ops.gumbel_softmax(ops.zeros((2, 3)), hard=True).sum(-1))
+    [1. 1.]
+    """
     if tau <= 0:
         raise ValueError(f"gumbel_softmax: tau is {tau}; it must be positive")
     noise = -_table["log"](_table["exponential"](logits.shape, 1.0, logits.dtype))
@@ -199,21 +246,39 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
 
 
 def fmax(input: Any, other: Any) -> Tensor:
-    """The larger; a number before NaN."""
+    """The larger; a number before NaN.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.fmax(ms.Tensor([1.0, float("nan")]), ms.Tensor([0.0, 2.0])))
+    [1. 2.]
+    """
     both = _table["maximum"](input, other)
     rest = _table["where"](_table["isnan"](input), other, input)
     return _table["where"](_table["isnan"](both), rest, both)
 
 
 def fmin(input: Any, other: Any) -> Tensor:
-    """The smaller; a number before NaN."""
+    """The smaller; a number before NaN.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.fmin(ms.Tensor([1.0, float("nan")]), ms.Tensor([0.0, 2.0])))
+    [0. 2.]
+    """
     both = _table["minimum"](input, other)
     rest = _table["where"](_table["isnan"](input), other, input)
     return _table["where"](_table["isnan"](both), rest, both)
 
 
 def signbit(input: Tensor) -> Tensor:
-    """Whether the sign is minus, also that of -0; NaN has none here."""
+    """Whether the sign is minus, also that of -0; NaN has none here.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.signbit(ms.Tensor([1.0, -0.0])))
+    [False  True]
+    """
     if not input.dtype.is_floating_point:
         return _table["less"](input, 0)
     minus_zero = _table["equal"](_table["reciprocal"](input), -math.inf)
@@ -221,13 +286,25 @@ def signbit(input: Tensor) -> Tensor:
 
 
 def copysign(x: Tensor, other: Any) -> Tensor:
-    """|x| with the sign of other."""
+    """|x| with the sign of other.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.copysign(ms.Tensor([1.0, -2.0]), ms.Tensor([-0.0, 3.0])))
+    [-1.  2.]
+    """
     other = other if isinstance(other, Tensor) else _table["full"]((), float(other), x.dtype)
     return _table["abs"](x) * _table["where"](signbit(other), -1.0, 1.0)
 
 
 def heaviside(input: Tensor, values: Any) -> Tensor:
-    """0 below 0, 1 above, ``values`` at 0; NaN stays."""
+    """0 below 0, 1 above, ``values`` at 0; NaN stays.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.heaviside(ms.Tensor([-1.0, 0.0, 2.0]), ms.Tensor([0.5])))
+    [0.  0.5 1. ]
+    """
     step = _table["where"](
         _table["isnan"](input), input, _table["maximum"](_table["sign"](input), 0)
     )
@@ -243,22 +320,46 @@ def _log_add(x: Any, y: Any, base: float) -> Tensor:
 
 
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """log(exp(input) + exp(other)) without overflow."""
+    """log(exp(input) + exp(other)) without overflow.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.logaddexp(ms.Tensor([0.0]), ms.Tensor([0.0])))
+    [0.6931472]
+    """
     return _log_add(input, other, math.e)
 
 
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """log2(2^input + 2^other) without overflow."""
+    """log2(2^input + 2^other) without overflow.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.logaddexp2(ms.Tensor([3.0]), ms.Tensor([3.0])))
+    [4.]
+    """
     return _log_add(input, other, 2.0)
 
 
 def ldexp(x: Tensor, other: Any) -> Tensor:
-    """x * 2^other."""
+    """x * 2^other.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.ldexp(ms.Tensor([1.0, 3.0]), ms.Tensor([2, -1])))
+    [4.  1.5]
+    """
     return x * _table["exp2"](other)
 
 
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input^exponent in float64."""
+    """input^exponent in float64.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.float_power(ms.Tensor([1, 2, 3]), 2))
+    [1. 4. 9.]
+    """
     parts = [v.astype(_core.float64) if isinstance(v, Tensor) else v for v in (input, exponent)]
     return _table["pow"](*parts)
 
@@ -267,7 +368,13 @@ def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     """Whether |input - other| <= atol + rtol * |other|, element by element; equal infinities are
-    close, NaN only with equal_nan."""
+    close, NaN only with equal_nan.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.isclose(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.1])))
+    [ True False]
+    """
     near = _table["abs"](input - other) <= atol + rtol * _table["abs"](other)
     finite = _table["isfinite"](input - other)
     close = _table["logical_or"](_table["logical_and"](near, finite), _table["equal"](input, other))
@@ -280,7 +387,13 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether all elements are close, as isclose says."""
+    """Whether all elements are close, as isclose says.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ops.allclose(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.0 + 1e-7]))
+    Tensor(shape=[], dtype=Bool, value= True)
+    """
     return _table["all"](isclose(input, other, rtol, atol, equal_nan))
 
 
@@ -336,7 +449,13 @@ def diff(
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """Integral along dim by trapezoids, over the points x (like y, or one axis) or steps dx."""
+    """Integral along dim by trapezoids, over the points x (like y, or one axis) or steps dx.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.trapz(ms.Tensor([1.0, 2.0, 3.0])))
+    4.0
+    """
     size = y.shape[dim] - 1
     high, low = (_table["narrow"](y, dim, start, size) for start in (1, 0))
     step: Any = dx
@@ -349,7 +468,13 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1)
 
 
 def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """Sum over axis (None: all) of what is not NaN."""
+    """Sum over axis (None: all) of what is not NaN.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.nansum(ms.Tensor([1.0, float("nan"), 3.0])))
+    4.0
+    """
     kept = _table["where"](_table["isnan"](input), 0, input)
     return _table["sum"](kept, axis, keepdims, dtype)
 
@@ -394,12 +519,25 @@ def quantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool = Fa
 
 
 def nanquantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """quantile of what is not NaN."""
+    """quantile of what is not NaN.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.nanquantile(ms.Tensor([1.0, float("nan"), 3.0]), 0.5))
+    2.0
+    """
     return _quantile(input, q, axis, keepdims, True)
 
 
 def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
-    """Slices along axis whose p-norm is above maxnorm shrunk to it."""
+    """Slices along axis whose p-norm is above maxnorm shrunk to it.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.renorm(ms.Tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0))
+    [[0.6 0.8]
+     [0.3 0.4]]
+    """
     if p <= 0 or maxnorm < 0 or input.ndim < 2:
         raise ValueError(
             f"renorm: p is {p}, maxnorm {maxnorm}, input has shape {input.shape}; p must be "
@@ -413,19 +551,37 @@ def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
 def std_mean(
     input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Standard deviation and mean over axis (None: all)."""
+    """Standard deviation and mean over axis (None: all).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(*ops.std_mean(ms.Tensor([1.0, 2.0, 3.0])))
+    0.8164966 2.0
+    """
     return _table["std"](input, axis, keepdims, ddof), _table["mean"](input, axis, keepdims)
 
 
 def var_mean(
     input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Variance and mean over axis (None: all)."""
+    """Variance and mean over axis (None: all).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(*ops.var_mean(ms.Tensor([1.0, 2.0, 3.0])))
+    0.6666667 2.0
+    """
     return _table["var"](input, axis, keepdims, ddof), _table["mean"](input, axis, keepdims)
 
 
 def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """Smallest and largest element over axis (None: all)."""
+    """Smallest and largest element over axis (None: all).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(*ops.aminmax(ms.Tensor([3.0, 1.0, 2.0])))
+    1.0 3.0
+    """
     return _table["amin"](input, axis, keepdims), _table["amax"](input, axis, keepdims)
 
 
@@ -452,6 +608,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
-    """The number of boundaries (sorted) below each element, or up to it if right, as int64."""
+    """The number of boundaries (sorted) below each element, or up to it if right, as int64.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.bucketize(ms.Tensor([1.0, 3.0, 6.0]), [2.0, 4.0]))
+    [0 1 2]
+    """
     edges = boundaries if isinstance(boundaries, Tensor) else Tensor(list(boundaries))
     return _table["searchsorted"](edges, input, right)

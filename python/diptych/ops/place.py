@@ -31,7 +31,14 @@ _table = op_table
 
 
 def scatter(input: Tensor, axis: int, index: Tensor, src: Any) -> Tensor:
-    """input with src at the places that index names along axis."""
+    """input with src at the places that index names along axis.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.scatter(ops.zeros((2, 2)), 1, ms.Tensor([[1], [0]]), ms.Tensor([[5.0], [6.0]])))
+    [[0. 5.]
+     [6. 0.]]
+    """
     if not isinstance(src, Tensor):
         src = _table["full_like"](index, float(src), input.dtype)
     return _table["tensor_scatter_elements"](input, index, src, axis)
@@ -44,7 +51,15 @@ def _place(name: str, change: Callable, doc: str) -> Any:
         return input_x
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc + " In place: the parameter shows the result, which is returned."
+    places = "[[0], [2]]" if "_nd_" in name else "[0, 2]"
+    function.__doc__ = f"""{doc} In place: the parameter shows the result, which is returned.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> table = ms.Parameter(ops.ones((3, 2)))
+    >>> ops.{name}(table, ms.Tensor({places}), ops.ones((2, 2))).shape
+    (3, 2)
+    """
     return function
 
 
@@ -83,7 +98,13 @@ scatter_nd_add = _place(
 
 
 def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """Sums of the slices of input_x that carry the same segment number."""
+    """Sums of the slices of input_x that carry the same segment number.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.unsorted_segment_sum(ms.Tensor([1.0, 3.0, 2.0]), ms.Tensor([0, 0, 1]), 2))
+    [4. 2.]
+    """
     rest = input_x.shape[segment_ids.ndim :]
     zero = _table["zeros"]((num_segments, *rest), input_x.dtype)
     rows = input_x.reshape((segment_ids.size, *rest))
@@ -98,16 +119,34 @@ def _segments(op: str, start: float, x: Tensor, segment_ids: Tensor, num_segment
 
 
 def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """The largest of the slices of x that carry the same number; without any: the lowest value."""
+    """The largest of the slices of x that carry the same number; without any: the lowest value.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.unsorted_segment_max(ms.Tensor([1.0, 3.0, 2.0]), ms.Tensor([0, 0, 1]), 2))
+    [3. 2.]
+    """
     return _segments("tensor_scatter_max", lowest(x.dtype), x, segment_ids, num_segments)
 
 
 def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """The smallest of the slices of x that carry the same number; without any: the largest
-    value."""
+    value.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.unsorted_segment_min(ms.Tensor([1.0, 3.0, 2.0]), ms.Tensor([0, 0, 1]), 2))
+    [1. 2.]
+    """
     return _segments("tensor_scatter_min", largest(x.dtype), x, segment_ids, num_segments)
 
 
 def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """The product of the slices of x that carry the same number; without any: 1."""
+    """The product of the slices of x that carry the same number; without any: 1.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.unsorted_segment_prod(ms.Tensor([1.0, 3.0, 2.0]), ms.Tensor([0, 0, 1]), 2))
+    [3. 2.]
+    """
     return _segments("tensor_scatter_mul", 1.0, x, segment_ids, num_segments)

@@ -169,7 +169,14 @@ def _split(x: Tensor, axis: int = 0, output_num: int = 1) -> tuple[Tensor, ...]:
 def one_hot(
     indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1
 ) -> Tensor:
-    """off_value everywhere but on_value at the index, along a new axis; of on_value's dtype."""
+    """off_value everywhere but on_value at the index, along a new axis; of on_value's dtype.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.one_hot(ms.Tensor([1, 0]), 3))
+    [[0 1 0]
+     [1 0 0]]
+    """
     if isinstance(on_value, Tensor):
         dtype = on_value.dtype
     else:
@@ -300,20 +307,41 @@ def _pool(target: Any) -> Any:
 
 
 def assign(variable: Parameter, value: Any) -> Parameter:
-    """The parameter (or tensor) takes over the value; returns it."""
+    """The parameter (or tensor) takes over the value; returns it.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> p = ms.Parameter(ms.Tensor([1.0, 2.0]))
+    >>> print(ops.assign(p, ms.Tensor([3.0, 4.0])).value())
+    [3. 4.]
+    """
     if isinstance(variable, Parameter):
         return variable.set_data(value)
     return _core.repoint(variable, value if isinstance(value, Tensor) else Tensor(value))
 
 
 def assign_add(variable: Parameter, value: Any) -> Parameter:
-    """variable += value; returns it."""
+    """variable += value; returns it.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> p = ms.Parameter(ms.Tensor([1.0, 2.0]))
+    >>> print(ops.assign_add(p, ms.Tensor([3.0, 4.0])).value())
+    [4. 6.]
+    """
     variable += value
     return variable
 
 
 def assign_sub(variable: Parameter, value: Any) -> Parameter:
-    """variable -= value; returns it."""
+    """variable -= value; returns it.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> p = ms.Parameter(ms.Tensor([1.0, 2.0]))
+    >>> print(ops.assign_sub(p, ms.Tensor([3.0, 4.0])).value())
+    [-2. -2.]
+    """
     variable -= value
     return variable
 

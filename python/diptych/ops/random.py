@@ -51,29 +51,54 @@ def _float(dtype: Any) -> Any:
 
 
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
-    """Numbers evenly spread over [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``."""
+    """Numbers evenly spread over [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+
+    >>> from diptych import ops
+    >>> ops.rand(2, 3).shape
+    (2, 3)
+    """
     return _drawn(seed, op_table["uniform"], _sizes(size), 0.0, 1.0, _float(dtype))
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
-    """Numbers of mean 0 and standard deviation 1."""
+    """Numbers of mean 0 and standard deviation 1.
+
+    >>> from diptych import ops
+    >>> ops.randn(2, 3).shape
+    (2, 3)
+    """
     return _drawn(seed, op_table["standard_normal"], _sizes(size), _float(dtype))
 
 
 def rand_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """rand in the sizes of input."""
+    """rand in the sizes of input.
+
+    >>> from diptych import ops
+    >>> ops.rand_like(ops.ones((2, 3))).shape
+    (2, 3)
+    """
     return rand(input.shape, dtype=input.dtype if dtype is None else dtype, seed=seed)
 
 
 def randn_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """randn in the sizes of input."""
+    """randn in the sizes of input.
+
+    >>> from diptych import ops
+    >>> ops.randn_like(ops.ones((2, 3))).shape
+    (2, 3)
+    """
     return randn(input.shape, dtype=input.dtype if dtype is None else dtype, seed=seed)
 
 
 def randint(
     low: int, high: int, size: Any = (), seed: int | None = None, *, dtype: Any = None
 ) -> Tensor:
-    """Integers of [low, high), each as likely."""
+    """Integers of [low, high), each as likely.
+
+    >>> from diptych import ops
+    >>> ops.randint(0, 10, (2, 3)).shape
+    (2, 3)
+    """
     dtype = _core.int64 if dtype is None else dtype
     return _drawn(seed, op_table["randint"], low, high, size, dtype)
 
@@ -81,20 +106,35 @@ def randint(
 def randint_like(
     input: Tensor, low: int, high: int, seed: int | None = None, *, dtype: Any = None
 ) -> Tensor:
-    """randint in the sizes of input."""
+    """randint in the sizes of input.
+
+    >>> from diptych import ops
+    >>> ops.randint_like(ops.ones((2, 3)), 0, 10).shape
+    (2, 3)
+    """
     dtype = input.dtype if dtype is None else dtype
     return randint(low, high, input.shape, seed, dtype=dtype)
 
 
 def randperm(n: int, seed: int | None = None, offset: int = 0, dtype: Any = None) -> Tensor:
-    """0 .. n - 1 in a random order."""
+    """0 .. n - 1 in a random order.
+
+    >>> from diptych import ops
+    >>> sorted(ops.randperm(4).tolist())
+    [0, 1, 2, 3]
+    """
     if offset:
         raise ValueError(f"randperm: offset is {offset}; the state has one stream, give a seed")
     return _drawn(seed, op_table["randperm"], n, _core.int64 if dtype is None else dtype)
 
 
 def standard_normal(shape: Any, seed: int | None = None) -> Tensor:
-    """Numbers of mean 0 and standard deviation 1."""
+    """Numbers of mean 0 and standard deviation 1.
+
+    >>> from diptych import ops
+    >>> ops.standard_normal((2, 3)).shape
+    (2, 3)
+    """
     return _drawn(seed, op_table["standard_normal"], shape)
 
 
@@ -111,7 +151,12 @@ def _spread(shape: Any, *parameters: Any) -> Any:
 
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Tensor:
-    """Normal numbers; mean and stddev may be tensors that broadcast to the result."""
+    """Normal numbers; mean and stddev may be tensors that broadcast to the result.
+
+    >>> from diptych import ops
+    >>> ops.normal((2, 3), 0.0, 1.0).shape
+    (2, 3)
+    """
     if isinstance(mean, int | float) and isinstance(stddev, int | float):
         return _drawn(seed, op_table["normal"], shape, mean, stddev)
     return _drawn(seed, op_table["standard_normal"], _spread(shape, mean, stddev)) * stddev + mean
@@ -120,7 +165,12 @@ def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = No
 def uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, seed: int | None = None, dtype: Any = None
 ) -> Tensor:
-    """Numbers evenly spread over [minval, maxval); an integer dtype gives integers."""
+    """Numbers evenly spread over [minval, maxval); an integer dtype gives integers.
+
+    >>> from diptych import ops
+    >>> ops.uniform((2, 3), 0.0, 1.0).shape
+    (2, 3)
+    """
     dtype = _core.dtype(_float(dtype))
     if not dtype.is_floating_point:
         return randint(int(minval), int(maxval), shape, seed, dtype=dtype)
@@ -131,12 +181,23 @@ def uniform(
 
 
 def gamma(shape: Any, alpha: Any, beta: Any = 1.0, seed: int | None = None) -> Tensor:
-    """Gamma numbers of shape alpha and rate beta."""
+    """Gamma numbers of shape alpha and rate beta.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ops.gamma((3,), ms.Tensor([2.0]), ms.Tensor([1.0])).shape
+    (3, 1)
+    """
     return _drawn(seed, op_table["random_gamma"], alpha, shape) / beta
 
 
 def standard_laplace(shape: Any, seed: int | None = None) -> Tensor:
-    """Numbers of density exp(-|x|) / 2."""
+    """Numbers of density exp(-|x|) / 2.
+
+    >>> from diptych import ops
+    >>> ops.standard_laplace((2, 3)).shape
+    (2, 3)
+    """
 
     def draw() -> Tensor:
         size = op_table["exponential"](shape, 1.0)
@@ -147,32 +208,62 @@ def standard_laplace(shape: Any, seed: int | None = None) -> Tensor:
 
 
 def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -> Tensor:
-    """standard_laplace times lambda_param plus mean; both may be tensors that broadcast."""
+    """standard_laplace times lambda_param plus mean; both may be tensors that broadcast.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ops.laplace((3,), ms.Tensor([0.0]), ms.Tensor([1.0])).shape
+    (3, 1)
+    """
     sizes = _spread(shape, mean, lambda_param)
     return standard_laplace(sizes, seed) * lambda_param + mean
 
 
 def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
-    """The slices of axis 0 in a random order."""
+    """The slices of axis 0 in a random order.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> sorted(ops.shuffle(ms.Tensor([1, 2, 3])).tolist())
+    [1, 2, 3]
+    """
     return op_table["gather"](x, randperm(x.shape[0], seed), 0)
 
 
 def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
-    """1 with probability p, else 0, in the sizes of input."""
+    """1 with probability p, else 0, in the sizes of input.
+
+    >>> from diptych import ops
+    >>> sorted(set(ops.bernoulli(ops.full((100,), 0.5)).tolist()))
+    [0.0, 1.0]
+    """
     return _drawn(seed, op_table["bernoulli"], input, p)
 
 
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None
 ) -> Tensor:
-    """Indices drawn with the weights that each row of input gives."""
+    """Indices drawn with the weights that each row of input gives.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.multinomial(ms.Tensor([0.0, 1.0]), 3, replacement=True))
+    [1 1 1]
+    """
     return _drawn(seed, op_table["multinomial"], input, num_samples, replacement)
 
 
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None
 ) -> Tensor:
-    """While training: each element 0 with probability p, else input / (1 - p)."""
+    """While training: each element 0 with probability p, else input / (1 - p).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> ms.set_seed(1)
+    >>> sorted(set(ops.dropout(ops.ones((100,)), p=0.5).tolist()))
+    [0.0, 2.0]
+    """
     if not training:
         return +input
     return _drawn(seed, op_table["dropout"], input, p)

@@ -137,6 +137,11 @@ def scaled_dot_product_attention(
 
     A bool mask is True where a key counts, a float mask is added; ``is_causal`` lets place i see
     keys up to i. ``scale`` None: 1 / sqrt(size). ``dropout_p`` drops attention weights.
+
+    >>> from diptych import ops
+    >>> q = ops.ones((1, 2, 4, 8))
+    >>> ops.scaled_dot_product_attention(q, q, q).shape
+    (1, 2, 4, 8)
     """
     if scale is not None and scale <= 0:
         raise ValueError(f"scaled_dot_product_attention: scale must be positive, got {scale}")
