@@ -328,6 +328,12 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, 
 
     The products with vectors are linear in the vector; differentiating that map once more gives the
     Jacobian itself the other way round.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> value, change = ops.jvp(lambda x: x * x, ms.Tensor([3.0]), ms.Tensor([1.0]))
+    >>> print(value, change)
+    [9.] [6.]
     """
     if _core.in_graph_mode():
         return _compiled("jvp", fn, (has_aux,), functools.partial(_jvp, fn))(inputs, v, has_aux)
@@ -361,6 +367,12 @@ class GradOperation:
         get_all: gradients for all Tensor inputs; otherwise for the first.
         get_by_list: gradients for ``weights``, given beside the function.
         sens_param: the last argument of a call is the gradient of the result.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> slope = ops.GradOperation()(lambda x: x * x)
+    >>> print(slope(ms.Tensor([3.0])))
+    [6.]
     """
 
     def __init__(

@@ -20,7 +20,15 @@ __all__ = ["BatchInfo"]
 
 @dataclass(frozen=True)
 class BatchInfo:
-    """What per_batch_map and a batch_size function are told."""
+    """What per_batch_map and a batch_size function are told.
+
+    >>> import diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset([1, 2, 3], "x", shuffle=False)
+    >>> numbered = lambda x, info: ([v + 10 * info.get_batch_num() for v in x],)
+    >>> data = data.batch(2, per_batch_map=numbered)
+    >>> [x.tolist() for (x,) in data]
+    [[1, 2], [13]]
+    """
 
     batch: int
     epoch: int

@@ -60,7 +60,13 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int | None:
-    """The seed that pipelines use now; None when each iterator draws its own."""
+    """The seed that pipelines use now; None when each iterator draws its own.
+
+    >>> import diptych.dataset as ds
+    >>> ds.config.set_seed(7)
+    >>> ds.config.get_seed()
+    7
+    """
     return runtime.get_seed() if _seed is None else _seed
 
 
@@ -69,13 +75,21 @@ def set_num_parallel_workers(num: int) -> None:
 
     One worker is the pipeline's own background thread: what is vectorised (most transforms of
     arrays) needs no more. Decoding and slow Python functions do.
+
+    >>> import diptych.dataset as ds
+    >>> ds.config.set_num_parallel_workers(1)
     """
     global _workers
     _workers = check_int("set_num_parallel_workers", "num", num, 1, 256)
 
 
 def get_num_parallel_workers() -> int:
-    """What set_num_parallel_workers was last given, or 1."""
+    """What set_num_parallel_workers was last given, or 1.
+
+    >>> import diptych.dataset as ds
+    >>> ds.config.get_num_parallel_workers()
+    1
+    """
     return _workers
 
 
@@ -85,11 +99,20 @@ def worker_number(where: str, num: int | None) -> int:
 
 
 def set_prefetch_size(size: int) -> None:
-    """How many rows (batches, after batch) an iterator may hold ready, at least 1; 16 at first."""
+    """How many rows (batches, after batch) an iterator may hold ready, at least 1; 16 at first.
+
+    >>> import diptych.dataset as ds
+    >>> ds.config.set_prefetch_size(16)
+    """
     global _prefetch
     _prefetch = check_int("set_prefetch_size", "size", size, 1)
 
 
 def get_prefetch_size() -> int:
-    """What set_prefetch_size was last given, or 16."""
+    """What set_prefetch_size was last given, or 16.
+
+    >>> import diptych.dataset as ds
+    >>> ds.config.get_prefetch_size() > 0
+    True
+    """
     return _prefetch

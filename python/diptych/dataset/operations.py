@@ -440,5 +440,11 @@ def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
 
 
 def concat(datasets: Sequence[Dataset]) -> Dataset:
-    """The rows of several datasets, one after the other."""
+    """The rows of several datasets, one after the other.
+
+    >>> import diptych.dataset as ds
+    >>> a, b = ds.NumpySlicesDataset([1], "x"), ds.NumpySlicesDataset([2], "x")
+    >>> [int(x) for (x,) in ds.concat([a, b])]
+    [1, 2]
+    """
     return ConcatDataset(dataset_list("concat", datasets))

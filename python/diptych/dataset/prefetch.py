@@ -220,14 +220,24 @@ class _Iterator:
 
 
 class TupleIterator(_Iterator):
-    """Gives lists with one value a column."""
+    """Gives lists with one value a column.
+
+    >>> import diptych.dataset as ds
+    >>> next(ds.NumpySlicesDataset([5], "x").create_tuple_iterator(output_numpy=True))
+    [array(5)]
+    """
 
     def __next__(self) -> list[Any]:
         return self._next()
 
 
 class DictIterator(_Iterator):
-    """Gives {column name: value}."""
+    """Gives {column name: value}.
+
+    >>> import diptych.dataset as ds
+    >>> next(ds.NumpySlicesDataset([5], "x").create_dict_iterator(output_numpy=True))
+    {'x': array(5)}
+    """
 
     def __next__(self) -> dict[str, Any]:
         return dict(zip(self._dataset.get_col_names(), self._next(), strict=True))

@@ -86,7 +86,13 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """Rows start_index, start_index + 1, ... in order, num_samples of them at most."""
+    """Rows start_index, start_index + 1, ... in order, num_samples of them at most.
+
+    >>> import diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset([5, 6, 7], "x", sampler=ds.SequentialSampler(1, 2))
+    >>> [int(x) for (x,) in data]
+    [6, 7]
+    """
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
@@ -102,7 +108,13 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Random order; with ``replacement`` each row is drawn anew from all."""
+    """Random order; with ``replacement`` each row is drawn anew from all.
+
+    >>> import diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset([5, 6, 7], "x", sampler=ds.RandomSampler(num_samples=2))
+    >>> len(data)
+    2
+    """
 
     def __init__(self, replacement: bool = False, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
@@ -115,7 +127,13 @@ class RandomSampler(Sampler):
 
 
 class SubsetSampler(Sampler):
-    """The given rows in the given order."""
+    """The given rows in the given order.
+
+    >>> import diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset([5, 6, 7], "x", sampler=ds.SubsetSampler([2, 0]))
+    >>> [int(x) for (x,) in data]
+    [7, 5]
+    """
 
     def __init__(self, indices: int | Sequence[int], num_samples: int | None = None) -> None:
         super().__init__(num_samples)
@@ -131,14 +149,26 @@ class SubsetSampler(Sampler):
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """The given rows in random order."""
+    """The given rows in random order.
+
+    >>> import diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset([5, 6, 7], "x", sampler=ds.SubsetRandomSampler([2, 0]))
+    >>> sorted(int(x) for (x,) in data)
+    [5, 7]
+    """
 
     def _choose(self, n: int, rng: np.random.Generator, labels: Any) -> np.ndarray:
         return rng.permutation(self.indices)
 
 
 class WeightedRandomSampler(Sampler):
-    """num_samples draws with probabilities weights / sum(weights); len(weights) by default."""
+    """num_samples draws with probabilities weights / sum(weights); len(weights) by default.
+
+    >>> import diptych.dataset as ds
+    >>> data = ds.NumpySlicesDataset([5, 6, 7], "x", sampler=ds.WeightedRandomSampler([0, 1, 0], 3))
+    >>> [int(x) for (x,) in data]
+    [6, 6, 6]
+    """
 
     def __init__(
         self, weights: Sequence[float], num_samples: int | None = None, replacement: bool = True
@@ -176,6 +206,12 @@ class DistributedSampler(Sampler):
     Every shard gets ceil(n / num_shards) rows; the last ones wrap around to the first. ``offset``
     makes row ``offset`` of the order go to shard 0 first (-1: none). Shuffled orders of the shards
     agree when all processes use one seed.
+
+    >>> import diptych.dataset as ds
+    >>> second = ds.DistributedSampler(2, 1, shuffle=False)
+    >>> data = ds.NumpySlicesDataset([5, 6, 7, 8], "x", sampler=second)
+    >>> [int(x) for (x,) in data]
+    [6, 8]
     """
 
     def __init__(
@@ -203,6 +239,12 @@ class PKSampler(Sampler):
     """P classes, K rows of each: num_val rows of each of num_class classes, class after class.
 
     Needs a dataset with one label a row. ``shuffle`` takes classes and their rows at random.
+
+    >>> import diptych.dataset as ds
+    >>> rows = {"x": [5, 6, 7, 8], "label": [0, 1, 0, 1]}
+    >>> data = ds.NumpySlicesDataset(rows, sampler=ds.PKSampler(1))
+    >>> [int(label) for _, label in data]
+    [0, 1]
     """
 
     def __init__(

@@ -21,7 +21,12 @@ __all__ = ["CSVDataset", "Shuffle", "TextFileDataset"]
 
 
 class Shuffle(StrEnum):
-    """What is put into random order: all rows, or only the files."""
+    """What is put into random order: all rows, or only the files.
+
+    >>> import diptych.dataset as ds
+    >>> ds.Shuffle.GLOBAL.name
+    'GLOBAL'
+    """
 
     GLOBAL = "global"
     FILES = "files"

@@ -32,7 +32,12 @@ __all__ = [
 
 
 class Relational(IntEnum):
-    """Comparisons of Mask."""
+    """Comparisons of Mask.
+
+    >>> from diptych.dataset import transforms
+    >>> transforms.Relational.GT.name
+    'GT'
+    """
 
     EQ, NE, GT, GE, LT, LE = range(6)
 
@@ -96,7 +101,12 @@ def flattened(operations: Sequence[Callable[..., Any]]) -> list[Callable[..., An
 
 
 class RandomApply(Transform):
-    """All transforms in order with probability prob, else none."""
+    """All transforms in order with probability prob, else none.
+
+    >>> from diptych.dataset import transforms
+    >>> transforms.RandomApply([lambda x: x + 1], prob=1.0)(3)
+    4
+    """
 
     uniform = False
 
@@ -110,7 +120,12 @@ class RandomApply(Transform):
 
 
 class RandomChoice(Transform):
-    """One of the transforms, each with the same probability."""
+    """One of the transforms, each with the same probability.
+
+    >>> from diptych.dataset import transforms
+    >>> transforms.RandomChoice([lambda x: x + 1, lambda x: x + 2])(3) in (4, 5)
+    True
+    """
 
     uniform = False
 
@@ -122,7 +137,12 @@ class RandomChoice(Transform):
 
 
 class RandomOrder(Transform):
-    """All transforms in random order."""
+    """All transforms in random order.
+
+    >>> from diptych.dataset import transforms
+    >>> transforms.RandomOrder([lambda x: x + 1, lambda x: x * 2])(3) in (7, 8)
+    True
+    """
 
     uniform = False
 
@@ -288,7 +308,13 @@ class Concatenate(Transform):
 
 
 class Duplicate(Transform):
-    """One column twice: name two output columns."""
+    """One column twice: name two output columns.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import transforms
+    >>> transforms.Duplicate()(np.array(3))
+    (array(3), array(3))
+    """
 
     uniform = False
 

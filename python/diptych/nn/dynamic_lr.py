@@ -72,7 +72,12 @@ def exponential_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """learning_rate * decay_rate^(epoch / decay_epoch); is_stair floors the exponent."""
+    """learning_rate * decay_rate^(epoch / decay_epoch); is_stair floors the exponent.
+
+    >>> from diptych import nn
+    >>> nn.exponential_decay_lr(0.1, 0.5, 4, 2, 1)
+    [0.1, 0.1, 0.05, 0.05]
+    """
     _check_decay("exponential_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
 
     def rate(epoch: int) -> float:
@@ -90,7 +95,12 @@ def natural_exp_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """learning_rate * e^(-decay_rate * epoch); is_stair: the last multiple of decay_epoch."""
+    """learning_rate * e^(-decay_rate * epoch); is_stair: the last multiple of decay_epoch.
+
+    >>> from diptych import nn
+    >>> [round(lr, 4) for lr in nn.natural_exp_decay_lr(0.1, 1.0, 4, 2, 1)]
+    [0.1, 0.1, 0.0368, 0.0368]
+    """
     _check_decay("natural_exp_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
 
     def rate(epoch: int) -> float:
@@ -108,7 +118,12 @@ def inverse_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """learning_rate / (1 + decay_rate * epoch / decay_epoch); is_stair floors the quotient."""
+    """learning_rate / (1 + decay_rate * epoch / decay_epoch); is_stair floors the quotient.
+
+    >>> from diptych import nn
+    >>> nn.inverse_decay_lr(0.1, 1.0, 4, 2, 1)
+    [0.1, 0.1, 0.05, 0.05]
+    """
     _check_decay("inverse_decay_lr", learning_rate, decay_rate, decay_epoch, is_stair)
 
     def rate(epoch: int) -> float:
@@ -155,6 +170,10 @@ def polynomial_decay_lr(
     """(learning_rate - end) * (1 - min(epoch, decay_epoch) / decay_epoch)^power + end.
 
     ``update_decay_epoch``: decay_epoch grows to its next multiple instead.
+
+    >>> from diptych import nn
+    >>> [round(lr, 4) for lr in nn.polynomial_decay_lr(0.1, 0.01, 4, 2, 2, 1.0)]
+    [0.1, 0.1, 0.055, 0.055]
     """
     fn = "polynomial_decay_lr"
     bounded(fn, "learning_rate", learning_rate, 0.0, open_low=True)
@@ -176,7 +195,12 @@ def polynomial_decay_lr(
 def warmup_lr(
     learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int
 ) -> list[float]:
-    """learning_rate * min(epoch, warmup_epoch) / warmup_epoch."""
+    """learning_rate * min(epoch, warmup_epoch) / warmup_epoch.
+
+    >>> from diptych import nn
+    >>> [round(lr, 4) for lr in nn.warmup_lr(0.1, 4, 2, 2)]
+    [0.0, 0.0, 0.05, 0.05]
+    """
     bounded("warmup_lr", "learning_rate", learning_rate, 0.0)
     counted("warmup_lr", "warmup_epoch", warmup_epoch)
     return _by_epoch(

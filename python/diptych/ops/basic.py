@@ -178,7 +178,14 @@ def print_(*inputs: Any) -> Any:
 
 
 class Print:
-    """``Print()(x, "text")`` prints its inputs and returns the first tensor among them."""
+    """``Print()(x, "text")`` prints its inputs and returns the first tensor among them.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> x = ops.Print()(ms.Tensor([1.0]), "is x")
+    [1.]
+    is x
+    """
 
     def __call__(self, *inputs: Any) -> Any:
         return print_(*inputs)

@@ -74,7 +74,12 @@ partial = functools.partial
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
     """start, start + step, ... before end; ``arange(n)`` starts at 0. Whole numbers give int64. A
-    step that leads away from end is refused (``diptych.numpy.arange`` then gives no elements)."""
+    step that leads away from end is refused (``diptych.numpy.arange`` then gives no elements).
+
+    >>> from diptych import ops
+    >>> print(ops.arange(1, 7, 2))
+    [1 3 5]
+    """
     if end is None:
         start, end = 0, start
     known = all(isinstance(v, int | float) for v in (start, end, step))
@@ -316,7 +321,14 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def bias_add(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tensor:
-    """input (N, C, ...) plus bias (C); data_format "NHWC": input (N, ..., C)."""
+    """input (N, C, ...) plus bias (C); data_format "NHWC": input (N, ..., C).
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.bias_add(ops.zeros((2, 3)), ms.Tensor([1.0, 2.0, 3.0])))
+    [[1. 2. 3.]
+     [1. 2. 3.]]
+    """
     if data_format not in ("NCHW", "NHWC", "NCDHW"):
         raise ValueError(
             f"bias_add: data_format is {data_format!r}; it must be 'NCHW', 'NHWC' or 'NCDHW'"
@@ -395,7 +407,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """The different values as they first appear, and where in them each element of input stands."""
+    """The different values as they first appear, and where in them each element of input stands.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(*ops.unique(ms.Tensor([2, 5, 2])))
+    [2 5] [0 1 0]
+    """
     values, places, _ = _table["unique"](input, sorted=False)
     return values, places.reshape(input.shape)
 

@@ -107,7 +107,16 @@ class Scan:
 
 
 class MultitypeFuncGraph:
-    """A function chosen by the kinds of its arguments: ``@graph.register("Tensor", "Number")``."""
+    """A function chosen by the kinds of its arguments: ``@graph.register("Tensor", "Number")``.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> kind = ops.MultitypeFuncGraph("kind")
+    >>> _ = kind.register("Tensor")(lambda x: "a tensor")
+    >>> _ = kind.register("Number")(lambda x: "a number")
+    >>> kind(ms.Tensor([1.0])), kind(2)
+    ('a tensor', 'a number')
+    """
 
     _KINDS: dict[str, Callable[[Any], bool]] = {
         "Tensor": lambda v: isinstance(v, Tensor),
@@ -148,7 +157,12 @@ class MultitypeFuncGraph:
 
 
 class HyperMap:
-    """``HyperMap()(fn, a, b)`` applies fn to the leaves of equally nested tuples and lists."""
+    """``HyperMap()(fn, a, b)`` applies fn to the leaves of equally nested tuples and lists.
+
+    >>> from diptych import ops
+    >>> ops.HyperMap()(lambda a, b: a + b, (1, (2, 3)), (10, (20, 30)))
+    (11, (22, 33))
+    """
 
     def __init__(self, ops: Callable | None = None, reverse: bool = False) -> None:
         self._fn = ops
@@ -165,7 +179,12 @@ class HyperMap:
 
 
 class Map(HyperMap):
-    """HyperMap of one level."""
+    """HyperMap of one level.
+
+    >>> from diptych import ops
+    >>> ops.Map()(lambda a: a * 2, (1, 2))
+    (2, 4)
+    """
 
     def _apply(self, fn: Callable, values: tuple[Any, ...]) -> Any:
         return tuple(fn(*v) for v in zip(*values, strict=True))

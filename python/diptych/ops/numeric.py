@@ -398,7 +398,13 @@ def allclose(
 
 
 def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
-    """Whether |x - y| < tolerance, element by element; x and y have one shape."""
+    """Whether |x - y| < tolerance, element by element; x and y have one shape.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.approximate_equal(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.1])))
+    [ True False]
+    """
     if x.shape != y.shape:
         raise ValueError(
             f"approximate_equal: x and y have shapes {x.shape} and {y.shape}; they must be equal"
@@ -420,7 +426,13 @@ def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
 
 
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """Running product along dim, in double for floats; of dtype, None: that of input."""
+    """Running product along dim, in double for floats; of dtype, None: that of input.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.cumprod(ms.Tensor([1.0, 2.0, 3.0]), 0))
+    [1. 2. 6.]
+    """
     return _table["cumprod"](input, dim, dtype=dtype)
 
 

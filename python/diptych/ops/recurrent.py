@@ -80,6 +80,13 @@ def lstm(
 
     x (steps, batch, in), h0 and c0 (layers * directions, batch, hidden). ``seq_length`` (batch,)
     gives how many steps of each sequence count; later outputs are 0.
+
+    >>> from diptych import ops
+    >>> x, h = ops.ones((5, 2, 3)), ops.zeros((1, 2, 4))
+    >>> weights = [ops.ones((16, 3)), ops.ones((16, 4)), ops.zeros((16,)), ops.zeros((16,))]
+    >>> output, last_h, last_c = ops.lstm(x, h, h, weights)
+    >>> output.shape, last_c.shape
+    ((5, 2, 4), (1, 2, 4))
     """
     y, h, c = _run("lstm", x, h0, c0, weights, num_layers, has_bias, batch_first, bidirectional,
                    dropout, seq_length)
@@ -98,7 +105,15 @@ def gru(
     dropout: float = 0.0,
     seq_length: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(output, h) of stacked GRU layers, gates r, z, n."""
+    """(output, h) of stacked GRU layers, gates r, z, n.
+
+    >>> from diptych import ops
+    >>> x, h = ops.ones((5, 2, 3)), ops.zeros((1, 2, 4))
+    >>> weights = [ops.ones((12, 3)), ops.ones((12, 4)), ops.zeros((12,)), ops.zeros((12,))]
+    >>> output, last = ops.gru(x, h, weights)
+    >>> output.shape, last.shape
+    ((5, 2, 4), (1, 2, 4))
+    """
     y, h, _ = _run("gru", x, h0, None, weights, num_layers, has_bias, batch_first, bidirectional,
                    dropout, seq_length)
     return y, h
@@ -116,7 +131,15 @@ def rnn(
     dropout: float = 0.0,
     seq_length: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(output, h) of stacked Elman layers with tanh or relu."""
+    """(output, h) of stacked Elman layers with tanh or relu.
+
+    >>> from diptych import ops
+    >>> x, h = ops.ones((5, 2, 3)), ops.zeros((1, 2, 4))
+    >>> weights = [ops.ones((4, 3)), ops.ones((4, 4)), ops.zeros((4,)), ops.zeros((4,))]
+    >>> output, last = ops.rnn(x, h, weights)
+    >>> output.shape, last.shape
+    ((5, 2, 4), (1, 2, 4))
+    """
     if nonlinearity not in ("tanh", "relu"):
         raise ValueError(f"rnn: nonlinearity is {nonlinearity!r}; it must be 'tanh' or 'relu'")
     y, h, _ = _run(nonlinearity, x, h0, None, weights, num_layers, has_bias, batch_first,

@@ -188,6 +188,12 @@ def build_train_network(
     optimiser for a loop of one's own with ``scale_loss``, ``backward`` and ``step``.
 
     The scale of such a loop starts at 2^16, or at the manager's, and follows overflows.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.Dense(2, 1)
+    >>> optimizer = ms.nn.SGD(net.trainable_params(), 0.1)
+    >>> step = ms.amp.build_train_network(net, optimizer, ms.nn.MSELoss(), level="O2")
+    >>> loss = step(ms.ops.ones((4, 2)), ms.ops.ones((4, 1)))
     """
     forward = auto_mixed_precision(network, level)
     whole = forward if loss_fn is None else WithLossCell(forward, loss_fn)
@@ -221,7 +227,12 @@ def all_finite(inputs: Any) -> Tensor:
 
 class LossScaler:
     """Base of scalers for loops of one's own: ``scale`` the loss, ``unscale`` its gradients,
-    ``adjust`` by whether they are finite."""
+    ``adjust`` by whether they are finite.
+
+    >>> import diptych as ms
+    >>> isinstance(ms.amp.StaticLossScaler(128), ms.amp.LossScaler)
+    True
+    """
 
     def __init__(self, scale_value: float) -> None:
         cls = type(self).__name__
@@ -251,7 +262,12 @@ def _each(inputs: Any, function: Any) -> Any:
 
 
 class StaticLossScaler(LossScaler):
-    """A scale that stays."""
+    """A scale that stays.
+
+    >>> import diptych as ms
+    >>> print(ms.amp.StaticLossScaler(128).scale(ms.Tensor(2.0)))
+    256.0
+    """
 
     def adjust(self, grads_finite: Tensor) -> bool:
         """Nothing changes: False."""

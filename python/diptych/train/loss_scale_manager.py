@@ -10,7 +10,12 @@ __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager
 
 
 class LossScaleManager:
-    """Base of managers."""
+    """Base of managers.
+
+    >>> import diptych as ms
+    >>> isinstance(ms.FixedLossScaleManager(), ms.LossScaleManager)
+    True
+    """
 
     def get_loss_scale(self) -> float:
         """The present scale."""
@@ -32,6 +37,10 @@ class FixedLossScaleManager(LossScaleManager):
         loss_scale: the scale.
         drop_overflow_update: whether steps whose gradients are not finite are left out.
             Otherwise the optimiser must have the same ``loss_scale`` to take it out again.
+
+    >>> import diptych as ms
+    >>> ms.FixedLossScaleManager(128).get_loss_scale()
+    128.0
     """
 
     def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True) -> None:

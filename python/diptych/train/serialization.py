@@ -152,12 +152,21 @@ def save_checkpoint(
 
 
 def async_ckpt_thread_status() -> bool:
-    """Whether an asynchronous save is being written."""
+    """Whether an asynchronous save is being written.
+
+    >>> import diptych as ms
+    >>> ms.train.async_ckpt_thread_status()
+    False
+    """
     return _writer.is_running()
 
 
 def wait_for_checkpoints() -> None:
-    """Waits for the asynchronous save; raises RuntimeError when it failed."""
+    """Waits for the asynchronous save; raises RuntimeError when it failed.
+
+    >>> import diptych as ms
+    >>> ms.train.wait_for_checkpoints()
+    """
     _writer.wait()
 
 

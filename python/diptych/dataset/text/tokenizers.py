@@ -83,7 +83,13 @@ class WhitespaceTokenizer(_Tokenizer):
 
 
 class UnicodeCharTokenizer(_Tokenizer):
-    """Splits into characters."""
+    """Splits into characters.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.UnicodeCharTokenizer()(np.array("abc"))
+    array(['a', 'b', 'c'], dtype='<U1')
+    """
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         return [(i, i + 1) for i in range(len(text))]
@@ -119,7 +125,13 @@ class RegexTokenizer(_Tokenizer):
 
 
 class PythonTokenizer:
-    """A function of a str that gives a list of words, as an operation."""
+    """A function of a str that gives a list of words, as an operation.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.PythonTokenizer(str.split)(np.array("a b"))
+    array(['a', 'b'], dtype='<U1')
+    """
 
     def __init__(self, tokenizer: Callable[[str], Sequence[str]]) -> None:
         if not callable(tokenizer):
@@ -132,7 +144,12 @@ class PythonTokenizer:
 
 
 class NormalizeForm(StrEnum):
-    """The normal forms of Unicode."""
+    """The normal forms of Unicode.
+
+    >>> from diptych.dataset import text
+    >>> text.NormalizeForm.NFC.name
+    'NFC'
+    """
 
     NFC = "NFC"
     NFD = "NFD"
@@ -150,7 +167,13 @@ def _each(function: Callable[[str], str], value: Any, where: str) -> np.ndarray:
 
 
 class NormalizeUTF8:
-    """Text in a normal form of Unicode, NFKC by default."""
+    """Text in a normal form of Unicode, NFKC by default.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.NormalizeUTF8(text.NormalizeForm.NFKC)(np.array("ﬁne"))
+    array('fine', dtype='<U4')
+    """
 
     def __init__(self, normalize_form: NormalizeForm = NormalizeForm.NFKC) -> None:
         if normalize_form not in tuple(NormalizeForm):
@@ -164,14 +187,26 @@ class NormalizeUTF8:
 
 
 class CaseFold:
-    """Text in small letters, as Unicode folds case."""
+    """Text in small letters, as Unicode folds case.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.CaseFold()(np.array("Straße"))
+    array('strasse', dtype='<U7')
+    """
 
     def __call__(self, text: Any) -> np.ndarray:
         return _each(str.casefold, text, "CaseFold")
 
 
 class RegexReplace:
-    """What pattern matches becomes replace, everywhere or at the first place."""
+    """What pattern matches becomes replace, everywhere or at the first place.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.RegexReplace("[0-9]", "#")(np.array("a1b2"))
+    array('a#b#', dtype='<U4')
+    """
 
     def __init__(self, pattern: str, replace: str, replace_all: bool = True) -> None:
         self._pattern = _pattern("RegexReplace", "pattern", pattern)
@@ -184,7 +219,13 @@ class RegexReplace:
 
 
 class ToNumber:
-    """Text that spells numbers, as numbers of data_type."""
+    """Text that spells numbers, as numbers of data_type.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.ToNumber(np.int32)(np.array(["1", "2"]))
+    array([1, 2], dtype=int32)
+    """
 
     def __init__(self, data_type: Any) -> None:
         self._type = np.dtype(dtype_to_nptype(data_type))
@@ -248,7 +289,13 @@ class TruncateSequencePair:
 
 
 class Truncate:
-    """The first max_seq_len elements."""
+    """The first max_seq_len elements.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import text
+    >>> text.Truncate(2)(np.array(["a", "b", "c"]))
+    array(['a', 'b'], dtype='<U1')
+    """
 
     def __init__(self, max_seq_len: int) -> None:
         self.max_seq_len = check_int("Truncate", "max_seq_len", max_seq_len, 0)

@@ -72,6 +72,11 @@ class RandomAffine(ImageTransform):
         shear: a number s for [-s, s] along x, or two or four degrees as for translate.
         resample: Inter.NEAREST or Inter.BILINEAR.
         fill_value: what lies outside; one number or one a channel.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomAffine(10, translate=(-0.1, 0.1))(np.zeros((4, 5))).shape
+    (4, 5)
     """
 
     def __init__(

@@ -203,7 +203,12 @@ class TrivialAugmentWide(_Policy):
 
 
 class AutoAugmentPolicy(StrEnum):
-    """The data sets whose policies were searched."""
+    """The data sets whose policies were searched.
+
+    >>> from diptych.dataset import vision
+    >>> vision.AutoAugmentPolicy("svhn") is vision.AutoAugmentPolicy.SVHN
+    True
+    """
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"

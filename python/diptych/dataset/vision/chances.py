@@ -53,7 +53,13 @@ class RandomAutoContrast(_Chance):
 
 
 class RandomEqualize(_Chance):
-    """Equalize with probability prob."""
+    """Equalize with probability prob.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomEqualize(0.5)(np.zeros((4, 5), np.uint8)).shape
+    (4, 5)
+    """
 
     def __init__(self, prob: float = 0.5) -> None:
         super().__init__(Equalize(), prob)
@@ -73,14 +79,26 @@ class RandomInvert(_Chance):
 
 
 class RandomAdjustSharpness(_Chance):
-    """AdjustSharpness(degree) with probability prob."""
+    """AdjustSharpness(degree) with probability prob.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomAdjustSharpness(2.0)(np.zeros((4, 5, 3), np.uint8)).shape
+    (4, 5, 3)
+    """
 
     def __init__(self, degree: float, prob: float = 0.5) -> None:
         super().__init__(AdjustSharpness(degree), prob)
 
 
 class RandomSharpness(ImageTransform):
-    """AdjustSharpness by a factor drawn from degrees, (lowest, highest) at least 0."""
+    """AdjustSharpness by a factor drawn from degrees, (lowest, highest) at least 0.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomSharpness((0.5, 2.0))(np.zeros((4, 5), np.uint8)).shape
+    (4, 5)
+    """
 
     def __init__(self, degrees: Any = (0.1, 1.9)) -> None:
         self.degrees = check_pair("RandomSharpness", "degrees", degrees, 0.0)
@@ -90,7 +108,13 @@ class RandomSharpness(ImageTransform):
 
 
 class RandomPosterize(ImageTransform):
-    """Posterize by a number of bits drawn from (least, most), 1 to 8, or by one number."""
+    """Posterize by a number of bits drawn from (least, most), 1 to 8, or by one number.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomPosterize((1, 1))(np.array([[100, 200]], np.uint8))
+    array([[  0, 128]], dtype=uint8)
+    """
 
     def __init__(self, bits: Any = (8, 8)) -> None:
         where = "RandomPosterize"
@@ -107,7 +131,13 @@ class RandomPosterize(ImageTransform):
 
 class RandomSolarize(ImageTransform):
     """Solarize by two thresholds drawn from (lowest, highest), 0 to 255: pixels between them become
-    255 - pixel."""
+    255 - pixel.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomSolarize((0, 255))(np.zeros((4, 5), np.uint8)).shape
+    (4, 5)
+    """
 
     def __init__(self, threshold: Any = (0, 255)) -> None:
         low, high = check_pair("RandomSolarize", "threshold", threshold, 0.0)

@@ -87,7 +87,13 @@ def _ramp(k: np.ndarray) -> np.ndarray:
 
 
 class AdjustBrightness(ImageTransform):
-    """image * brightness_factor: 0 is black, 1 the image itself."""
+    """image * brightness_factor: 0 is black, 1 the image itself.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AdjustBrightness(1.5)(np.array([[10, 200]], np.uint8))
+    array([[ 15, 255]], dtype=uint8)
+    """
 
     def __init__(self, brightness_factor: float) -> None:
         self.brightness_factor = check_number(
@@ -99,7 +105,13 @@ class AdjustBrightness(ImageTransform):
 
 
 class AdjustContrast(ImageTransform):
-    """mean + contrast_factor * (image - mean), with the mean of the grey image."""
+    """mean + contrast_factor * (image - mean), with the mean of the grey image.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AdjustContrast(0.5)(np.array([[0, 200]], np.uint8))
+    array([[ 50, 150]], dtype=uint8)
+    """
 
     def __init__(self, contrast_factor: float) -> None:
         self.contrast_factor = check_number(
@@ -111,7 +123,13 @@ class AdjustContrast(ImageTransform):
 
 
 class AdjustSaturation(ImageTransform):
-    """grey + saturation_factor * (image - grey), images (H, W, 3)."""
+    """grey + saturation_factor * (image - grey), images (H, W, 3).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AdjustSaturation(0.0)(np.array([[[255, 0, 0]]], np.uint8))
+    array([[[76, 76, 76]]], dtype=uint8)
+    """
 
     def __init__(self, saturation_factor: float) -> None:
         self.saturation_factor = check_number(
@@ -124,7 +142,13 @@ class AdjustSaturation(ImageTransform):
 
 
 class AdjustHue(ImageTransform):
-    """The hue turned by hue_factor of the colour circle, -0.5 to 0.5; images (H, W, 3)."""
+    """The hue turned by hue_factor of the colour circle, -0.5 to 0.5; images (H, W, 3).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AdjustHue(1 / 3)(np.array([[[255, 0, 0]]], np.uint8))
+    array([[[  0, 255,   0]]], dtype=uint8)
+    """
 
     def __init__(self, hue_factor: float) -> None:
         self.hue_factor = check_number("AdjustHue", "hue_factor", hue_factor, -0.5, 0.5)
@@ -156,6 +180,11 @@ class RandomColorAdjust(ImageTransform):
 
     Each is (lowest, highest), or a number v for [max(0, 1 - v), 1 + v] (hue: [-v, v], at most 0.5).
     Saturation and hue need images (H, W, 3).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomColorAdjust(brightness=0.2)(np.zeros((4, 5, 3), np.uint8)).shape
+    (4, 5, 3)
     """
 
     def __init__(
@@ -189,6 +218,11 @@ class Grayscale(ImageTransform):
     """RGB (H, W, 3) to grey: (H, W), or (H, W, 3) with three equal channels.
 
     grey = 0.299 R + 0.587 G + 0.114 B.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Grayscale()(np.array([[[255, 0, 0], [0, 255, 0]]], np.uint8))
+    array([[ 76, 150]], dtype=uint8)
     """
 
     def __init__(self, num_output_channels: int = 1) -> None:
@@ -205,7 +239,13 @@ class Grayscale(ImageTransform):
 
 
 class RandomGrayscale(ImageTransform):
-    """RGB to three equal grey channels with probability prob."""
+    """RGB to three equal grey channels with probability prob.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomGrayscale(0.5)(np.zeros((4, 5, 3), np.uint8)).shape
+    (4, 5, 3)
+    """
 
     def __init__(self, prob: float = 0.1) -> None:
         self.prob = check_prob("RandomGrayscale", prob)
@@ -224,7 +264,13 @@ def turned_over(x: np.ndarray) -> np.ndarray:
 
 
 class Invert(ImageTransform):
-    """255 - image for uint8; 1 - image for floats."""
+    """255 - image for uint8; 1 - image for floats.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Invert()(np.array([[10, 20]], np.uint8))
+    array([[245, 235]], dtype=uint8)
+    """
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
         return turned_over(x)

@@ -44,7 +44,13 @@ def _by_channel(x: np.ndarray, table_of: Any) -> np.ndarray:
 
 class AutoContrast(ImageTransform):
     """Each channel of uint8 images spread over 0 to 255, after cutoff percent of its darkest and
-    of its lightest pixels are left out of account."""
+    of its lightest pixels are left out of account.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.AutoContrast()(np.array([[50, 100, 150]], np.uint8))
+    array([[  0, 127, 255]], dtype=uint8)
+    """
 
     def __init__(self, cutoff: float = 0.0) -> None:
         self.cutoff = check_number("AutoContrast", "cutoff", cutoff, 0.0, 49.999)
@@ -68,7 +74,13 @@ class AutoContrast(ImageTransform):
 
 
 class Equalize(ImageTransform):
-    """Each channel of uint8 images through its cumulative histogram, as Pillow has it."""
+    """Each channel of uint8 images through its cumulative histogram, as Pillow has it.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Equalize()(np.zeros((2, 3), np.uint8)).shape
+    (2, 3)
+    """
 
     @staticmethod
     def _table(histogram: np.ndarray) -> np.ndarray:
@@ -89,7 +101,13 @@ class Equalize(ImageTransform):
 
 
 class Posterize(ImageTransform):
-    """The upper ``bits`` bits of each byte of uint8 images; 8 keeps all."""
+    """The upper ``bits`` bits of each byte of uint8 images; 8 keeps all.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Posterize(1)(np.array([[100, 200]], np.uint8))
+    array([[  0, 128]], dtype=uint8)
+    """
 
     def __init__(self, bits: int) -> None:
         self.bits = check_int("Posterize", "bits", bits, 0, 8)
@@ -100,7 +118,13 @@ class Posterize(ImageTransform):
 
 
 class Solarize(ImageTransform):
-    """Pixels of uint8 images in [low, high], or from a number on, become 255 - pixel."""
+    """Pixels of uint8 images in [low, high], or from a number on, become 255 - pixel.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Solarize(100)(np.array([[99, 100, 255]], np.uint8))
+    array([[ 99, 155,   0]], dtype=uint8)
+    """
 
     def __init__(self, threshold: Any) -> None:
         if isinstance(threshold, tuple | list):
@@ -127,6 +151,11 @@ class GaussianBlur(ImageTransform):
     Args:
         kernel_size: odd; one int or (width, height).
         sigma: one number or (width, height); 0.3 ((size - 1) / 2 - 1) + 0.8 by default.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.GaussianBlur(3)(np.full((4, 5), 7.0)).round(3)[0]
+    array([7., 7., 7., 7., 7.])
     """
 
     def __init__(self, kernel_size: Any, sigma: Any = None) -> None:
@@ -197,6 +226,11 @@ class RandomErasing(Transform):
         value: a number, three of them, or 'random' (normal numbers for each pixel).
         inplace: False; arrays that come from elsewhere are not written to.
         max_attempts: draws before an image is left as it is.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomErasing(1.0)(np.ones((3, 8, 8), np.float32)).shape
+    (3, 8, 8)
     """
 
     def __init__(

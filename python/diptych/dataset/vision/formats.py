@@ -74,7 +74,13 @@ class ToPIL(Transform):
 
 
 class ToNumpy(Transform):
-    """Pillow's image as an array."""
+    """Pillow's image as an array.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.ToNumpy()(np.zeros((2, 3))).shape
+    (2, 3)
+    """
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
         return x
@@ -142,7 +148,13 @@ class Normalize(ImageTransform):
 
 
 class HWC2CHW(ImageTransform):
-    """(H, W, C) to (C, H, W); (H, W) to (1, H, W)."""
+    """(H, W, C) to (C, H, W); (H, W) to (1, H, W).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.HWC2CHW()(np.zeros((4, 5, 3))).shape
+    (3, 4, 5)
+    """
 
     pointwise = True
 

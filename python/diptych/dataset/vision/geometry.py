@@ -168,6 +168,11 @@ class Pad(ImageTransform):
     """Pixels added around: one int, (left and right, top and bottom) or (left, top, right, bottom).
 
     fill_value (one number or one a channel) belongs to Border.CONSTANT.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Pad((1, 0))(np.array([[1, 2]]))
+    array([[0, 1, 2, 0]])
     """
 
     def __init__(
@@ -182,7 +187,14 @@ class Pad(ImageTransform):
 
 
 class Crop(ImageTransform):
-    """The part of the given size whose upper left corner is at coordinates (row, column)."""
+    """The part of the given size whose upper left corner is at coordinates (row, column).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Crop((0, 1), (2, 2))(np.arange(12).reshape(3, 4))
+    array([[1, 2],
+           [5, 6]])
+    """
 
     def __init__(self, coordinates: tuple[int, int], size: Any) -> None:
         places = check_list("Crop", "coordinates", coordinates)
@@ -201,7 +213,13 @@ class Crop(ImageTransform):
 
 
 class CenterCrop(ImageTransform):
-    """The middle (size, size) or (height, width); smaller images get black around."""
+    """The middle (size, size) or (height, width); smaller images get black around.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.CenterCrop((1, 2))(np.arange(12).reshape(3, 4))
+    array([[5, 6]])
+    """
 
     def __init__(self, size: Any) -> None:
         self.size = size_pair("CenterCrop", size)
@@ -220,6 +238,11 @@ class RandomCrop(ImageTransform):
     """A part of the given size at a random place, after padding.
 
     pad_if_needed pads images that are smaller; without it they raise ValueError.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomCrop((3, 2), padding=1)(np.zeros((4, 5, 3))).shape
+    (3, 2, 3)
     """
 
     def __init__(
@@ -261,6 +284,11 @@ class RandomResizedCrop(ImageTransform):
 
     scale bounds the part of the area, ratio that of width / height; after max_attempts draws that
     do not fit, the largest part in the middle with a legal ratio is taken.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomResizedCrop((4, 4))(np.zeros((9, 8, 3), np.uint8)).shape
+    (4, 4, 3)
     """
 
     def __init__(
@@ -320,14 +348,27 @@ class RandomCropDecodeResize(RandomResizedCrop):
 
 
 class HorizontalFlip(ImageTransform):
-    """Left and right exchanged."""
+    """Left and right exchanged.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.HorizontalFlip()(np.array([[1, 2, 3]]))
+    array([[3, 2, 1]])
+    """
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
         return x[:, :, ::-1]
 
 
 class VerticalFlip(ImageTransform):
-    """Top and bottom exchanged."""
+    """Top and bottom exchanged.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.VerticalFlip()(np.array([[1], [2]]))
+    array([[2],
+           [1]])
+    """
 
     def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
         return x[:, ::-1]
@@ -347,13 +388,26 @@ class _RandomFlip(ImageTransform):
 
 
 class RandomHorizontalFlip(_RandomFlip):
-    """Left and right exchanged with probability prob."""
+    """Left and right exchanged with probability prob.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomHorizontalFlip(1.0)(np.array([[1, 2, 3]]))
+    array([[3, 2, 1]])
+    """
 
     _axis = 2
 
 
 class RandomVerticalFlip(_RandomFlip):
-    """Top and bottom exchanged with probability prob."""
+    """Top and bottom exchanged with probability prob.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomVerticalFlip(1.0)(np.array([[1], [2]]))
+    array([[2],
+           [1]])
+    """
 
 
 def rotated(
@@ -415,6 +469,12 @@ class Rotate(ImageTransform):
         expand: the result is large enough for the whole turned image.
         center: (x, y) in pixels; the middle by default. expand has no use for it.
         fill_value: what lies outside; one number or one a channel.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.Rotate(90)(np.array([[1, 2], [3, 4]]))
+    array([[2, 4],
+           [1, 3]])
     """
 
     _resamples = (Inter.NEAREST, Inter.BILINEAR)
@@ -462,7 +522,13 @@ class Rotate(ImageTransform):
 
 
 class RandomRotation(Rotate):
-    """Rotate by a random angle: degrees is a number d for [-d, d], or (lowest, highest)."""
+    """Rotate by a random angle: degrees is a number d for [-d, d], or (lowest, highest).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomRotation(20)(np.zeros((4, 5))).shape
+    (4, 5)
+    """
 
     @staticmethod
     def _check_degrees(where: str, degrees: Any) -> Any:
@@ -480,6 +546,11 @@ class CutOut(ImageTransform):
     2017). Patches may reach over the edge.
 
     is_hwc: the channels are the last axis; False: the first.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> int((vision.CutOut(2)(np.ones((8, 8))) == 0).sum()) <= 4
+    True
     """
 
     def __init__(self, length: int, num_patches: int = 1, is_hwc: bool = True) -> None:

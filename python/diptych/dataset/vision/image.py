@@ -15,7 +15,12 @@ __all__ = ["Border", "ImageBatchFormat", "ImageTransform", "Inter"]
 
 
 class Inter(IntEnum):
-    """How values between pixels are found."""
+    """How values between pixels are found.
+
+    >>> from diptych.dataset import vision
+    >>> vision.Inter.BILINEAR is vision.Inter.LINEAR
+    True
+    """
 
     NEAREST = 0
     BILINEAR = LINEAR = 2
@@ -25,7 +30,12 @@ class Inter(IntEnum):
 
 class Border(StrEnum):
     """What lies outside of an image: one value, its edge, or its mirror with and without the
-    edge."""
+    edge.
+
+    >>> from diptych.dataset import vision
+    >>> vision.Border("reflect") is vision.Border.REFLECT
+    True
+    """
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -34,7 +44,12 @@ class Border(StrEnum):
 
 
 class ImageBatchFormat(IntEnum):
-    """Axes of a batch of images."""
+    """Axes of a batch of images.
+
+    >>> from diptych.dataset import vision
+    >>> vision.ImageBatchFormat.NCHW.name
+    'NCHW'
+    """
 
     NHWC = 0
     NCHW = 1

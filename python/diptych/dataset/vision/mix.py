@@ -60,6 +60,13 @@ class CutMixBatch(_BatchTransform):
     are mixed by area (Yun et al. 2019), float32.
 
     image_batch_format says which axes are height and width.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> mix = vision.CutMixBatch(vision.ImageBatchFormat.NHWC)
+    >>> images, labels = mix(np.zeros((2, 4, 4, 3)), np.eye(2))
+    >>> labels.sum(1)
+    array([1., 1.], dtype=float32)
     """
 
     def __init__(

@@ -33,6 +33,12 @@ class RunContext:
     eval_network, loss_fn, optimizer, epoch_num, batch_num (0: unknown), cur_epoch_num,
     cur_step_num (over all epochs), cur_step_in_epoch, net_outputs, metrics, eval_results,
     train_dataset, valid_dataset, list_callback.
+
+    >>> import diptych as ms
+    >>> context = ms.train.RunContext({"cur_step_num": 3})
+    >>> context.request_stop()
+    >>> context.get_stop_requested()
+    True
     """
 
     def __init__(self, original_args: dict) -> None:

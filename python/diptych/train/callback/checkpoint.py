@@ -32,6 +32,11 @@ class CheckpointConfig:
             the file too; where saved_network is None it holds both always.
         exception_save: saves also when the training ends by an error.
         format: "ckpt" or "safetensors", the ending of the names.
+
+    >>> import diptych as ms
+    >>> config = ms.train.CheckpointConfig(save_checkpoint_steps=100, keep_checkpoint_max=3)
+    >>> config.keep_checkpoint_max
+    3
     """
 
     def __init__(

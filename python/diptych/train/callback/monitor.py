@@ -19,6 +19,9 @@ class LossMonitor(Callback):
     """Prints the loss every ``per_print_times`` steps (0: never), and what evaluations give.
 
     Raises ValueError at a loss that is NaN or infinite.
+
+    >>> import diptych as ms
+    >>> monitor = ms.train.LossMonitor(per_print_times=100)
     """
 
     def __init__(self, per_print_times: int = 1) -> None:
@@ -56,6 +59,9 @@ class TimeMonitor(Callback):
     Args:
         data_size: steps of an epoch; None: those that were run.
         data_time: tells also how long the steps waited for data.
+
+    >>> import diptych as ms
+    >>> monitor = ms.train.TimeMonitor()
     """
 
     def __init__(self, data_size: int | None = None, data_time: bool = False) -> None:
@@ -91,7 +97,16 @@ class TimeMonitor(Callback):
 
 class History(Callback):
     """Keeps what each epoch gave: ``epoch["epoch"]`` their numbers, ``history["net_output"]`` the
-    last loss of each, ``history[name]`` the results of evaluations."""
+    last loss of each, ``history[name]`` the results of evaluations.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.Dense(2, 1)
+    >>> model = ms.Model(net, ms.nn.MSELoss(), ms.nn.SGD(net.trainable_params(), 0.1))
+    >>> history = ms.train.History()
+    >>> model.train(2, [(ms.ops.ones((4, 2)), ms.ops.ones((4, 1)))], callbacks=history)
+    >>> history.epoch
+    {'epoch': [1, 2]}
+    """
 
     def __init__(self) -> None:
         self.history: dict[str, list[Any]] = {}
@@ -153,6 +168,10 @@ class LearningRateScheduler(Callback):
     """Sets the learning rate after each step to ``learning_rate_function(rate, cur_step_num)``.
 
     The optimiser must have a constant rate.
+
+    >>> import diptych as ms
+    >>> halve = lambda lr, step: lr * 0.5 if step % 100 == 0 else lr
+    >>> scheduler = ms.train.LearningRateScheduler(halve)
     """
 
     def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:

@@ -81,6 +81,9 @@ class EarlyStopping(_Watcher):
         mode: "min", "max" or "auto".
         baseline: the value that has to be beaten.
         restore_best_weights: goes back to the weights of the best epoch at the end.
+
+    >>> import diptych as ms
+    >>> stop = ms.train.EarlyStopping(monitor="eval_loss", patience=3)
     """
 
     def __init__(
@@ -144,6 +147,9 @@ class ReduceLROnPlateau(_Watcher):
         factor: in [0, 1).
         cooldown: epochs after a change in which nothing is counted.
         min_lr: no rate below it.
+
+    >>> import diptych as ms
+    >>> reduce = ms.train.ReduceLROnPlateau(monitor="eval_loss", factor=0.5, patience=2)
     """
 
     def __init__(

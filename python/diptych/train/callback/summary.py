@@ -73,6 +73,10 @@ class SummaryCollector(Callback):
             parameter names, None for no histograms.
         keep_default_action: whether what is not named there is collected as by default (the
             metrics, the rate, no histograms) or not at all.
+
+    >>> import diptych as ms
+    >>> import tempfile
+    >>> collector = ms.train.SummaryCollector(tempfile.mkdtemp(), collect_freq=10)
     """
 
     _DEFAULTS: dict[str, Any] = {

@@ -50,7 +50,12 @@ _FACTORY: dict[str, Callable[..., Any]] = {
 
 
 def names() -> list[str]:
-    """The names that get_metric_fn knows."""
+    """The names that get_metric_fn knows.
+
+    >>> import diptych as ms
+    >>> "accuracy" in ms.train.names()
+    True
+    """
     return sorted(_FACTORY)
 
 
@@ -67,7 +72,12 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def get_metrics(metrics: Any) -> dict[str, Metric]:
-    """{name: Metric} of a set or list of names, or of such a dict; None: none."""
+    """{name: Metric} of a set or list of names, or of such a dict; None: none.
+
+    >>> import diptych as ms
+    >>> sorted(ms.train.get_metrics({"accuracy", "loss"}))
+    ['accuracy', 'loss']
+    """
     if metrics is None:
         return {}
     if isinstance(metrics, dict):

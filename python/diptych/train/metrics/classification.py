@@ -98,14 +98,28 @@ class Precision(_Ratio):
 
 
 class Recall(_Ratio):
-    """True positives over positives."""
+    """True positives over positives.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Recall()
+    >>> metric.update(ms.Tensor([[0.2, 0.8], [0.9, 0.1]]), ms.Tensor([1, 1]))
+    >>> metric.eval()
+    array([0. , 0.5])
+    """
 
     def _denominator(self, predicted: Array, truth: Array) -> Array:
         return truth
 
 
 class Fbeta(Metric):
-    """(1 + beta^2) * precision * recall / (beta^2 * precision + recall) of each class."""
+    """(1 + beta^2) * precision * recall / (beta^2 * precision + recall) of each class.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Fbeta(2.0)
+    >>> metric.update(ms.Tensor([[0.2, 0.8], [0.9, 0.1]]), ms.Tensor([1, 1]))
+    >>> metric.eval().round(3)
+    array([0.   , 0.556])
+    """
 
     def __init__(self, beta: float) -> None:
         super().__init__()
@@ -141,7 +155,14 @@ class Fbeta(Metric):
 
 
 class F1(Fbeta):
-    """Fbeta with beta 1."""
+    """Fbeta with beta 1.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.F1()
+    >>> metric.update(ms.Tensor([[0.2, 0.8], [0.9, 0.1]]), ms.Tensor([1, 1]))
+    >>> metric.eval(True).round(3)
+    np.float64(0.333)
+    """
 
     def __init__(self) -> None:
         super().__init__(1.0)
@@ -180,14 +201,28 @@ class TopKCategoricalAccuracy(Metric):
 
 
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
-    """TopKCategoricalAccuracy with k 1."""
+    """TopKCategoricalAccuracy with k 1.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Top1CategoricalAccuracy()
+    >>> metric.update(ms.Tensor([[0.2, 0.8], [0.9, 0.1]]), ms.Tensor([1, 1]))
+    >>> metric.eval()
+    0.5
+    """
 
     def __init__(self) -> None:
         super().__init__(1)
 
 
 class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
-    """TopKCategoricalAccuracy with k 5."""
+    """TopKCategoricalAccuracy with k 5.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Top5CategoricalAccuracy()
+    >>> metric.update(ms.ops.randn((4, 6)), ms.Tensor([0, 1, 2, 3]))
+    >>> 0 <= metric.eval() <= 1
+    True
+    """
 
     def __init__(self) -> None:
         super().__init__(5)

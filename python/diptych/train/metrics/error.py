@@ -57,14 +57,29 @@ class MAE(_Mean):
 
 
 class MSE(_Mean):
-    """The sum of (truth - prediction)^2 over the number of samples (rows)."""
+    """The sum of (truth - prediction)^2 over the number of samples (rows).
+
+    >>> import diptych as ms
+    >>> metric = ms.train.MSE()
+    >>> metric.update(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 4.0]))
+    >>> metric.eval()
+    2.5
+    """
 
     def _error(self, difference: Array) -> Array:
         return np.square(difference)
 
 
 class Loss(Metric):
-    """The mean of the losses of batches. ``update(loss)``: 0-d, or 1-d, whose mean counts."""
+    """The mean of the losses of batches. ``update(loss)``: 0-d, or 1-d, whose mean counts.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Loss()
+    >>> metric.update(ms.Tensor(2.0))
+    >>> metric.update(ms.Tensor(4.0))
+    >>> metric.eval()
+    3.0
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,6 +108,12 @@ class Perplexity(Metric):
 
     ``update(probabilities, classes)``: (..., C) and (...); classes equal to ``ignore_label`` do not
     count.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Perplexity()
+    >>> metric.update(ms.Tensor([[0.5, 0.5], [0.25, 0.75]]), ms.Tensor([0, 0]))
+    >>> round(metric.eval(), 3)
+    2.828
     """
 
     def __init__(self, ignore_label: int | None = None) -> None:
@@ -143,6 +164,13 @@ class CosineSimilarity(Metric):
         similarity: "cosine", or "dot" without dividing by the lengths.
         reduction: "none" (a matrix), "sum" or "mean" of its rows.
         zero_diagonal: puts 0 for a row with itself.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.CosineSimilarity()
+    >>> metric.update(ms.Tensor([[1.0, 0.0], [0.0, 1.0]]))
+    >>> metric.eval()
+    array([[0., 0.],
+           [0., 0.]])
     """
 
     def __init__(
@@ -192,7 +220,14 @@ class CosineSimilarity(Metric):
 class Dice(Metric):
     """2 * sum(prediction * truth) / (sum(prediction^2) + sum(truth^2) + smooth) of each update; the
     sum of these over the number of samples (rows), as MindSpore has it: with one sample an update
-    it is the mean over samples."""
+    it is the mean over samples.
+
+    >>> import diptych as ms
+    >>> metric = ms.train.Dice()
+    >>> metric.update(ms.Tensor([[1.0, 0.0]]), ms.Tensor([[1.0, 1.0]]))
+    >>> round(metric.eval(), 3)
+    0.667
+    """
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()

@@ -17,7 +17,25 @@ Array = NDArray[Any]
 
 
 def rearrange_inputs(func: Callable) -> Callable:
-    """For update methods: takes of their inputs those that ``set_indexes`` chose."""
+    """For update methods: takes of their inputs those that ``set_indexes`` chose.
+
+    >>> import diptych as ms
+    >>> class Largest(ms.train.Metric):
+    ...     def clear(self):
+    ...         self.largest = 0.0
+    ...
+    ...     @ms.train.rearrange_inputs
+    ...     def update(self, x):
+    ...         self.largest = max(self.largest, float(x.max()))
+    ...
+    ...     def eval(self):
+    ...         return self.largest
+    >>> metric = Largest().set_indexes([1])
+    >>> metric.clear()
+    >>> metric.update(ms.Tensor([9.0]), ms.Tensor([3.0, 4.0]))
+    >>> metric.eval()
+    4.0
+    """
 
     @functools.wraps(func)
     def wrapper(self: Any, *inputs: Any) -> Any:
@@ -134,7 +152,12 @@ def classes_of(name: str, truth: Array, predicted: Array) -> Array:
 
 class EvaluationBase(Metric):
     """Metrics of two kinds: ``eval_type`` "classification" (scores against class numbers or one-hot
-    rows) and "multilabel" (0 and 1 against 0 and 1)."""
+    rows) and "multilabel" (0 and 1 against 0 and 1).
+
+    >>> import diptych as ms
+    >>> issubclass(ms.train.Precision, ms.train.EvaluationBase)
+    True
+    """
 
     def __init__(self, eval_type: str) -> None:
         super().__init__()
