@@ -3,37 +3,27 @@
  * inside it is part of a gradient: it gets a copy of the node that made the value, and of what that
  * reads inside the part, right before itself. Copies read the values that the originals read, so
  * bits stay. */
+#include "passes/recompute.h"
+
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "passes/edit.h"
 #include "passes/passes.h"
 
 typedef struct Again {
     Edit *e;
-    uint32_t place; /* of the present node of the body */
-    uint32_t *end;  /* of a part: the place of its last node */
-    uint32_t nparts;
+    const uint32_t *part, *end;
+    uint32_t place;  /* of the present node of the body */
     NodeId *copy;    /* of a node: 0: none yet */
     uint32_t nnodes; /* before there were copies */
     NodeId *todo;    /* nodes to be copied, users first; each may stand there twice */
     uint32_t n, cap;
 } Again;
 
-/* The part whose node makes v, when that node can be copied; 0: v is kept. */
+/* The part whose node makes v; 0: v is kept. */
 static uint32_t part_of(const Again *a, Value v) {
     NodeId id = edit_def(a->e, v);
-    if (!id || id >= a->nnodes) return 0;
-    const Node *n = graph_node(a->e->g, id);
-    bool is_free = n->region == BODY && n->kind == N_CALL && edit_is_free(n);
-    return is_free && !n->kept ? n->again : 0;
-}
-
-static void note(Edit *e, NodeId id, void *ctx) {
-    Again *a = ctx;
-    const Node *n = graph_node(e->g, id);
-    if (n->region == BODY) a->place++;
-    a->end[n->again] = a->place;
+    return id < a->nnodes ? a->part[id] : 0;
 }
 
 static void want(Again *a, NodeId id) {
@@ -47,7 +37,7 @@ static bool has_inputs(Again *a, NodeId id) {
     const Node *n = graph_node(a->e->g, id);
     bool has = true;
     for (int i = 0; i < n->nin; i++) {
-        if (part_of(a, n->in[i]) != n->again || a->copy[edit_def(a->e, n->in[i])]) continue;
+        if (part_of(a, n->in[i]) != a->part[id] || a->copy[edit_def(a->e, n->in[i])]) continue;
         want(a, edit_def(a->e, n->in[i]));
         has = false;
     }
@@ -63,7 +53,7 @@ static void copy_node(Again *a, NodeId id, NodeId at) {
     const Node n = *graph_node(a->e->g, id);
     Value *in = checked(malloc((n.nin + 1u) * sizeof *in));
     for (int i = 0; i < n.nin; i++)
-        in[i] = part_of(a, n.in[i]) == n.again ? copied(a, n.in[i]) : n.in[i];
+        in[i] = n.in[i] && part_of(a, n.in[i]) == a->part[id] ? copied(a, n.in[i]) : n.in[i];
     a->copy[id] = edit_copy(a->e, id, in, at);
     graph_node(a->e->g, a->copy[id])->again = 0;
     a->e->changes++;
@@ -115,6 +105,39 @@ static void visit_results(Edit *e, RegionId r, void *ctx) {
     }
 }
 
+bool recompute_can(const Graph *g, NodeId id) {
+    const Node *n = graph_node(g, id);
+    return n->region == BODY && n->kind == N_CALL && edit_is_free(n);
+}
+
+uint32_t recompute_parts(Graph *g, const uint32_t *part, const uint32_t *end) {
+    Edit e;
+    Again a = {.e = &e, .part = part, .end = end, .nnodes = g->nnodes};
+    a.copy = checked(calloc(g->nnodes, sizeof *a.copy));
+    edit_init(&e, g);
+    edit_walk(&e, &(Visitor){.node = visit, .leave = visit_results, .ctx = &a});
+    edit_done(&e);
+    free(a.copy);
+    free(a.todo);
+    if (e.changes) pass_dead(g);
+    return e.changes;
+}
+
+/* ---- the parts that are marked */
+
+typedef struct Marked {
+    uint32_t place;
+    uint32_t *part, *end;
+} Marked;
+
+static void note(Edit *e, NodeId id, void *ctx) {
+    Marked *m = ctx;
+    const Node *n = graph_node(e->g, id);
+    m->place += n->region == BODY;
+    m->end[n->again] = m->place;
+    m->part[id] = recompute_can(e->g, id) && !n->kept ? n->again : 0;
+}
+
 static uint32_t count_parts(const Graph *g) {
     uint32_t most = 0;
     for (NodeId n = 1; n < g->nnodes; n++)
@@ -123,19 +146,16 @@ static uint32_t count_parts(const Graph *g) {
 }
 
 uint32_t pass_recompute(Graph *g) {
+    uint32_t nparts = count_parts(g), changes;
+    if (!nparts) return 0;
+    Marked m = {.part = checked(calloc(g->nnodes, sizeof *m.part)),
+                .end = checked(calloc(nparts + 1, sizeof *m.end))};
     Edit e;
-    Again a = {.e = &e, .nparts = count_parts(g), .nnodes = g->nnodes};
-    if (!a.nparts) return 0;
-    a.end = checked(calloc(a.nparts + 1, sizeof *a.end));
-    a.copy = checked(calloc(g->nnodes, sizeof *a.copy));
     edit_init(&e, g);
-    edit_walk(&e, &(Visitor){.node = note, .ctx = &a});
-    a.place = 0;
-    edit_walk(&e, &(Visitor){.node = visit, .leave = visit_results, .ctx = &a});
+    edit_walk(&e, &(Visitor){.node = note, .ctx = &m});
     edit_done(&e);
-    free(a.end);
-    free(a.copy);
-    free(a.todo);
-    if (e.changes) pass_dead(g);
-    return e.changes;
+    changes = recompute_parts(g, m.part, m.end);
+    free(m.part);
+    free(m.end);
+    return changes;
 }
