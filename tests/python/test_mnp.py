@@ -205,6 +205,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda m, v, w: [m.correlate(x, y, k) for x, y in ((v, w[:2]), (v[:2], w)) for k in MODES],
         (V, W),
     ),
+    "convolved integers": (lambda m, x: m.convolve(x[0], x[1], "same"), (INTS,)),
     "polynomials": (
         lambda m, v: [m.polyadd(v, [1, 2]), m.polysub([1], v), m.polymul(v, v)],
         (V,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import ops
+from .. import _core, ops
 from .._core import Tensor, op_table
 from .convert import as_float, as_tensor, axes_of, axis_of, number, whole
 
@@ -142,16 +142,23 @@ def _vector(name: str, argument: str, value: Any) -> Tensor:
 
 
 def _convolve(name: str, a: Tensor, v: Tensor, mode: str) -> Tensor:
-    """sum_j a[i - j] v[j] for v not longer than a: rows of a's neighbours times v."""
+    """sum_j a[i - j] v[j] for v not longer than a."""
     n, m = a.size, v.size
     bounds = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}
     if mode not in bounds:
         raise ValueError(f"{name}: mode is {mode!r}; it must be 'full', 'same' or 'valid'")
     start, length = bounds[mode]
+    turned = _table["flip"](v, (0,))
+    dtype = _core.promote(a.dtype, v.dtype)
+    if dtype.is_floating_point:
+        row, kernel = (x.reshape((1, 1, -1)).astype(dtype, copy=False) for x in (a, turned))
+        made = _table["conv"](row, kernel, None, (1,), (m - 1,)).reshape((-1,))
+        return _table["narrow"](made, 0, start, length)
+    # Integers stay exact as the product of a's neighbours, one row each, with v.
     padded = _table["pad"](a, (m - 1, m - 1))
     rows = _table["arange"](start, start + length, 1, None).reshape((-1, 1))
     place = rows + _table["arange"](0, m, 1, None)
-    return _table["matmul"](_table["gather"](padded, place, 0), _table["flip"](v, (0,)))
+    return _table["matmul"](_table["gather"](padded, place, 0), turned)
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
