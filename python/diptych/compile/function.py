@@ -152,8 +152,8 @@ class JitFunction(_core.Jit):
     def _enter(self, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
         """A new version, or one for any value of a float or size that turns out to change. None:
         there are enough, and the call shall run eagerly."""
-        plain = Signature(args, kwargs, _core.grad_enabled(), table.numbers)
         signature = self._learn(table, args, kwargs)
+        plain = Signature(args, kwargs, _core.grad_enabled(), table.numbers)
         found = table.find(signature)
         if found is not None:
             return found
