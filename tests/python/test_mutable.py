@@ -43,6 +43,17 @@ def test_a_needed_value_is_compiled_for() -> None:
     assert f.cache_info()["compiles"] == 2
 
 
+def test_plain_numbers_in_the_same_place_count_by_value() -> None:
+    @ms.jit
+    def f(x: Tensor, n: int, as_size: bool) -> Any:
+        return ms.ops.ones((n,)) if as_size else x * n
+
+    assert f(ONE, mutable(2), False).tolist() == [2.0]
+    assert f(ONE, 3, True).shape == (3,)
+    assert f(ONE, mutable(4), False).tolist() == [4.0]
+    assert f.cache_info()["compiles"] == 2
+
+
 def test_traced_functions_count_by_value() -> None:
     f = ms.jit(lambda x, n: x * n, capture_mode="trace")
     assert [f(ONE, mutable(n)).tolist() for n in (2, 3)] == [[2.0], [3.0]]

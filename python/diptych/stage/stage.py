@@ -199,9 +199,9 @@ class _Staging:
     def _leaf(self, value: Any) -> Any:
         index = self._leaf_count
         self._leaf_count += 1
-        kind = plain_type(value) or type(value)
+        kind = float if type(value) is float else plain_type(value)
         value = plain(value)
-        if index in self._numbers and kind in (int, float, bool):
+        if index in self._numbers and kind is not None:
             self._inputs.append(index)
             return Scalar(self._builder.input(self._builder.constant(value, kind)), kind)
         if isinstance(value, Parameter) or not isinstance(value, Tensor):
