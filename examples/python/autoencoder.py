@@ -16,6 +16,7 @@ import shared
 import diptych as ms
 import diptych.dataset as ds
 from diptych import nn, train
+from diptych.dataset import transforms
 
 
 class AutoEncoder(nn.Cell):
@@ -46,9 +47,8 @@ class AutoEncoder(nn.Cell):
 
 def pairs(data: ds.Dataset) -> ds.Dataset:
     """Batches whose label is the image itself."""
-    return data.map(lambda image: (image, image), "image", ["image", "copy"]).project(
-        ["image", "copy"]
-    )
+    names = ["image", "copy"]
+    return data.map(transforms.Duplicate(), "image", names).project(names)
 
 
 def draw(plt, net: nn.Cell, args: argparse.Namespace) -> None:
