@@ -76,7 +76,7 @@ def draw(plt, result: Result, file: str) -> None:
     right.set_xticks(range(10), fashion.CLASSES, rotation=60, ha="right", size=8)
     right.set_yticks(range(10), fashion.CLASSES, size=8)
     for i, j in np.ndindex(10, 10):
-        if shares[i, j] >= 0.005:
+        if shares[i, j] >= 0.01:
             color = "white" if shares[i, j] > 0.5 else "black"
             text = f"{100 * shares[i, j]:.0f}"
             right.text(j, i, text, ha="center", va="center", size=7, color=color)
