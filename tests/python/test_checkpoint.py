@@ -235,6 +235,30 @@ def test_a_damaged_protobuf_file_names_the_entry(tmp_path):
     assert_same(before, values(net))
 
 
+def test_names_of_torch_modules():
+    """As torch.nn prints them: state_dict() of the same layers."""
+    layer = nn.TransformerEncoderLayer(4, 2, 8)
+    names = ms.train.torch_name_map(nn.SequentialCell(nn.PReLU(3), layer, nn.Embedding(5, 4)))
+    theirs = ["0.weight", "1.self_attn.in_proj_weight", "1.self_attn.out_proj.bias",
+              "1.linear1.weight", "1.linear2.bias", "1.norm1.weight", "2.weight"]
+    assert [names(name) for name in theirs] == [
+        "0.w", "1.self_attn.in_proj_weight", "1.self_attn.out_proj.bias", "1.dense1.weight",
+        "1.dense2.bias", "1.norm1.gamma", "2.embedding_table"]
+    bare = ms.train.torch_name_map(nn.BatchNorm2d(3))
+    assert [bare(n) for n in ("weight", "bias", "running_mean", "running_var")] == [
+        "gamma", "beta", "mean", "variance"]
+
+    class Own(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w, self.weight = ms.Parameter(ops.ones(1)), ms.Parameter(ops.ones(1))
+            self.dense1, self.linear1 = nn.Dense(1, 1), nn.Dense(1, 1)
+
+    names = ms.train.torch_name_map(Own())
+    for name in ("w", "weight", "dense1.weight", "linear1.weight", "other"):
+        assert names(name) == name
+
+
 def test_foreign_metadata_are_passed_over(tmp_path):
     path = tmp_path / "x.safetensors"
     for metadata in ({"diptych": "[1, 2]"}, {"diptych": 3}, {"other": "text"}, {"diptych": "{"},

@@ -372,22 +372,29 @@ _TORCH_ENDINGS = {
     "moving_mean": "running_mean",
     "moving_variance": "running_var",
     "embedding_table": "weight",
+    "mean": "running_mean",  # the norm itself, not inside a Cell
+    "variance": "running_var",
+    "w": "weight",  # PReLU, inside a Cell and itself
+    "a": "weight",
 }
+_TORCH_PARTS = {"dense1": "linear1", "dense2": "linear2"}  # of Transformer layers
 
 
 def torch_name_map(net: Cell) -> Callable[[str], str | None]:
-    """A name_map from a PyTorch module of the same structure: its norms and embeddings call their
-    parameters otherwise, and count batches.
+    """A name_map from a PyTorch module of the same structure: its norms, embeddings, PReLU and
+    Transformer layers call their parameters otherwise, and norms count batches.
 
     >>> import diptych as ms
     >>> names = ms.train.torch_name_map(ms.nn.SequentialCell(ms.nn.BatchNorm2d(3)))
     >>> names("0.weight"), names("0.running_mean"), names("0.num_batches_tracked")
     ('0.gamma', '0.moving_mean', None)
     """
-    names: dict[str, str] = {}
-    for p in net.get_parameters():
-        stem, dot, ending = p.name.rpartition(".")
-        names[stem + dot + _TORCH_ENDINGS.get(ending, ending)] = p.name
+    own = [p.name for p in net.get_parameters()]
+    names = {name: name for name in own}
+    for name in own:
+        *stem, ending = name.split(".")
+        parts = [_TORCH_PARTS.get(part, part) for part in stem]
+        names.setdefault(".".join([*parts, _TORCH_ENDINGS.get(ending, ending)]), name)
 
     def renamed(name: str) -> str | None:
         if name.endswith("num_batches_tracked"):
