@@ -60,6 +60,13 @@ def test_loss_and_time_are_printed(capsys):
     assert sum(line.startswith("Eval epoch time") for line in out) == 2
 
 
+def test_an_evaluation_does_not_count_as_training_time(capsys):
+    steps = LambdaCallback(on_train_step_begin=lambda context: time.sleep(0.03))
+    make_model().fit(1, DATA, DATA, callbacks=[steps, TimeMonitor(data_time=True)])
+    train = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Train")]
+    assert float(re.search(r"epoch time: ([\d.]+) ms", train[0])[1]) >= 90, "three steps"
+
+
 def test_a_loss_that_is_lost_ends_the_training():
     data = [(np.full((4, 2), np.inf, np.float32), np.ones((4, 1), np.float32))]
     with pytest.raises(ValueError, match="epoch: 1 step: 1: the loss is (nan|inf)"):

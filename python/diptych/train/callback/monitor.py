@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ..._core import Tensor
@@ -53,8 +54,17 @@ class LossMonitor(Callback):
             show(f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.eval_results}")
 
 
+@dataclass
+class _Clock:
+    """When an epoch started, when its last step ended, and how long its steps waited for data."""
+
+    started: float
+    stopped: float
+    waited: float = 0.0
+
+
 class TimeMonitor(Callback):
-    """Prints how long an epoch took.
+    """Prints how long the steps of an epoch took; an evaluation is told apart.
 
     Args:
         data_size: steps of an epoch; None: those that were run.
@@ -69,29 +79,32 @@ class TimeMonitor(Callback):
             counted("TimeMonitor", "data_size", data_size)
         self.data_size = data_size
         self.data_time = data_time
+        self._clocks: dict[str, _Clock] = {}  # an evaluation runs inside of a training epoch
 
     def epoch_begin(self, run_context: RunContext) -> None:
         """Notes the time."""
-        self._start = self._stopped = time.perf_counter()
-        self._waited = 0.0
+        now = time.perf_counter()
+        self._clocks[run_context.original_args().mode] = _Clock(now, now)
 
     def step_begin(self, run_context: RunContext) -> None:
         """Notes the time spent on data."""
-        self._waited += time.perf_counter() - self._stopped
+        clock = self._clocks[run_context.original_args().mode]
+        clock.waited += time.perf_counter() - clock.stopped
 
     def step_end(self, run_context: RunContext) -> None:
         """Notes the time."""
-        self._stopped = time.perf_counter()
+        self._clocks[run_context.original_args().mode].stopped = time.perf_counter()
 
     def epoch_end(self, run_context: RunContext) -> None:
         """Prints."""
         params = run_context.original_args()
-        spent = 1e3 * (time.perf_counter() - self._start)
+        clock = self._clocks[params.mode]
+        spent = 1e3 * (clock.stopped - clock.started)
         steps = self.data_size or params.cur_step_in_epoch
         name = "Train" if params.mode == "train" else "Eval"
         text = f"{name} epoch time: {spent:.3f} ms, per step time: {spent / steps:.3f} ms"
         if self.data_time:
-            text += f", data time: {1e3 * self._waited / steps:.3f} ms a step"
+            text += f", data time: {1e3 * clock.waited / steps:.3f} ms a step"
         show(text)
 
 
