@@ -68,7 +68,8 @@ check_exhaustive() {
     build/release/tests/c/math_f32 -t "$(nproc)" -o docs/accuracy.md
 }
 
-# Prints docs/ops.md and docs/passes.md from the tables, docs/names.md from docs/names.txt.
+# Prints docs/ops.md and docs/passes.md from the tables, docs/names.md from docs/names.txt,
+# docs/syntax.md from the tests.
 check_docs() {
     need_venv pytest
     need_diptych
@@ -77,6 +78,7 @@ check_docs() {
     ninja -C build/release --quiet tests/c/gen_docs
     build/release/tests/c/gen_docs ops >docs/ops.md
     build/release/tests/c/gen_docs passes >docs/passes.md
+    python3 tools/syntax.py >docs/syntax.md
 }
 
 # Prints docs/counts.md: the instructions of a call, by callgrind.

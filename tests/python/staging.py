@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import diptych as ms
+from diptych.stage.errors import GraphError
 from diptych.stage.result import flatten
 from diptych.stage.stage import stage
 
@@ -83,3 +86,11 @@ def assert_same(fn: Callable, *inputs: Any, graphs: int = 1) -> Compiled:
         assert outcome(staged, *args) == outcome(fn, *again), given
     assert staged.count == graphs
     return staged
+
+
+def assert_refused(fn: Callable, sentence: str, *args: Any) -> None:
+    """Staging ends with an error of this first sentence, which shows the user's line."""
+    given = [tensors(v)[0] if isinstance(v, list | float) else v for v in args]
+    with pytest.raises(GraphError, match=re.escape(sentence)) as caught:
+        stage(fn, given)
+    assert "^" in str(caught.value)

@@ -23,6 +23,7 @@ def reachable(frames: list[Frame], frame: Frame, names: dict[str, Any]) -> dict[
         if one is not frame:
             stack.append(one.locals)
         stack += one.cells.values()
+        stack += one.held
     while stack:
         value = stack.pop()
         if isinstance(value, _PLAIN) or id(value) in found:

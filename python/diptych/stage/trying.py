@@ -163,6 +163,20 @@ def _with(
     if not items:
         return _caught(interp, frame, body)
     manager = interp.evaluate(items[0].context_expr, frame)
+    frame.held.append(manager)
+    try:
+        return _entered(interp, manager, items, body, frame)
+    finally:
+        frame.held.pop()
+
+
+def _entered(
+    interp: Interpreter,
+    manager: Any,
+    items: list[ast.withitem],
+    body: list[ast.stmt],
+    frame: Frame,
+) -> Outcome:
     leave = _method(manager, "__exit__")
     value = interp.call(_method(manager, "__enter__"), (), {})
     frame.tries.append(())
