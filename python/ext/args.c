@@ -13,14 +13,11 @@ bool attr_has_default(const AttrSpec *spec) { return spec->preset[0] || spec->ki
 
 static bool allows_none(const AttrSpec *spec) { return !strcmp(spec->preset, "None"); }
 
-/* Whether integers of attributes may be sizes that vary: they are those of the op call that comes
+/* Whether numbers among attributes may be sizes that vary: they are those of the op call that comes
  * next. */
 static bool takes_sizes;
 
-void attrs_take_sizes(bool on) {
-    if (on) record_no_sizes();
-    takes_sizes = on;
-}
+void attrs_take_sizes(bool on) { takes_sizes = on; }
 
 static bool int_from_object(PyObject *o, int64_t *out) {
     if (PyLong_CheckExact(o)) {

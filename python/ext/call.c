@@ -2,6 +2,7 @@
  * (inputs, then attributes), inputs become tensors, attributes their struct, then dispatch runs. */
 #include "core.h"
 #include "eager/capture.h"
+#include "eager/record.h"
 
 enum { FEW = 16 };
 
@@ -295,9 +296,11 @@ PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, Py
     c.nin = 0;
     c.capacity = FEW;
     PyObject *result = NULL;
+    uint32_t mark = capture_is_on() ? record_mark() : 0;
     if (bind_positional(&c, args, n) && bind_keywords(&c, args + n, names) && take_attributes(&c) &&
         take_inputs(&c))
         result = run(&c);
+    if (capture_is_on()) record_reset(mark);
     for (int i = 0; i < c.nin; i++)
         if (c.owned[i]) tensor_unref(c.in[i]);
     if (c.in != c.few_in) PyMem_Free(c.in);

@@ -256,8 +256,9 @@ static Py_hash_t tensor_hash(PyObject *self) {
 
 /* A tensor of a graph being captured has a type only. */
 static PyObject *symbol_text(PyObject *self) {
-    const Tensor *t = TENSOR(self)->t;
+    Tensor *t = TENSOR(self)->t;
     char text[200];
+    tensor_fix_sizes(t);
     return PyUnicode_FromFormat(tensor_is_placeholder(t) ? "<placeholder %s>" : "<%s of a graph>",
                                 type_text(&t->type, text, sizeof text));
 }
@@ -347,11 +348,12 @@ static PyType_Slot tensor_slots[] = {
     {Py_sq_contains, tensor_contains},
     {Py_bf_getbuffer, tensor_getbuffer},
     {Py_bf_releasebuffer, tensor_releasebuffer},
-    {Py_tp_doc, "Tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False)\n--\n\n"
-                "An array of numbers of one dtype.\n\n"
-                "input_data: number, nested lists, array or tensor; it is copied.\n"
-                "shape, init: instead of data, a shape filled by an initializer (zeros).\n"
-                "const_arg: compiled functions take it as a constant (see set_const_arg)."},
+    {Py_tp_doc,
+     "Tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False)\n--\n\n"
+     "An array of numbers of one dtype.\n\n"
+     "input_data: number, nested lists, array or tensor; it is copied.\n"
+     "shape, init: instead of data, a shape filled by an initializer (zeros).\n"
+     "const_arg: compiled functions take it as a constant (see set_const_arg)."},
     {0},
 };
 static PyType_Slot all_slots[COUNT_OF(tensor_slots) + NUMBER_SLOTS];

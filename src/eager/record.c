@@ -393,9 +393,14 @@ void record_attribute(const void *place, SizeId size, bool is_float) {
     r->pending[r->npending++] = (PendingSize){place, size, is_float};
 }
 
-void record_no_sizes(void) {
+uint32_t record_mark(void) {
+    const Recording *r = record_now();
+    return r ? r->npending : 0;
+}
+
+void record_reset(uint32_t mark) {
     Recording *r = record_now();
-    if (r) r->npending = 0;
+    if (r && r->npending > mark) r->npending = mark;
 }
 
 static uint32_t sizes_within(const Recording *r, const Op *op, const void *attrs) {
@@ -416,7 +421,6 @@ static void take_sizes(Recording *r, Command *c, const void *attrs) {
         r->patches[r->npatches++] = (SizePatch){(uint32_t)(at - from), p->size, p->is_float};
         c->npatches++;
     }
-    r->npending = 0;
 }
 
 bool record_call(const Op *op, const void *attrs, int nin, Tensor *const *in) {

@@ -107,9 +107,10 @@ bool record_compare(Comparison how, SizeId a, SizeId b);
 /* A 0-d tensor of dtype d that holds the size. */
 Status record_size_tensor(SizeId size, DType d, Tensor **out);
 /* The attribute at `place` (an int64_t or a double), of the op call that comes next, is this size.
- * record_no_sizes: none of those noted so far belongs to the call that comes next. */
+ * record_mark, record_reset: around a call, so that none of those noted for it is left. */
 void record_attribute(const void *place, SizeId size, bool is_float);
-void record_no_sizes(void);
+uint32_t record_mark(void);
+void record_reset(uint32_t mark);
 /* From outside: the value and gradient of p are seen. */
 void record_see(Param *p);
 /* From outside: a and b are equal in sizes, and this mattered. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -321,3 +322,192 @@ def test_many_sizes_keep_few_graphs() -> None:
 
 def test_len_and_text_while_staging() -> None:
     check(lambda x: (len(x) * x, f"{x.shape[0]:>3} rows", float(len(x)), int(x.shape[0])))
+
+
+# ---- numbers of Python that sizes are
+
+
+def test_sizes_pass_for_ints_while_staging() -> None:
+    def f(x: ms.Tensor) -> tuple[Any, ...]:
+        n = x.shape[0]
+        count = 0
+        while x.sum() < 50:
+            x, count = x + 1, count + n
+        return x, count, type(n) is int, isinstance(n, int), isinstance(n / 2, float), abs(-n)
+
+    check(f, sizes=(3, 5, 8, 2))
+
+
+def test_arithmetic_is_that_of_python() -> None:
+    def f(x: ms.Tensor) -> list[Any]:
+        n = x.shape[0]
+        return [
+            n + 1, 1 + n, n - 9, 9 - n, n * n, n // 3, -n // 3, n % 4, -n % 4, 7 % n, 100 // n,
+            n / 3, 2 / n, n**2, n**0.5, -n, +n, abs(n - 99), n + 0.5, (n + 1) / n * 2.0 - 1,
+            divmod(17, 4), n > 100, n == n, n != n + 1, bool(n), min(n, 1000), max(n, 0),
+        ]  # fmt: skip
+
+    check(f)
+
+
+def test_bit_operations_need_the_number() -> None:
+    def f(x: ms.Tensor) -> list[Any]:
+        n = x.shape[0]
+        return [n & 3, n | 8, n ^ 1, n << 2, n >> 1, divmod(n, 2), pow(n, 2, 5), round(n / 3, 2)]
+
+    g = ms.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for n in SIZES:
+            same(g(block(n, 2)), f(block(n, 2)))
+
+
+def test_a_size_of_zero_divides_nothing() -> None:
+    def f(x: ms.Tensor) -> Any:
+        return x.sum() / x.shape[0], 12 // x.shape[0]
+
+    g = ms.jit(f)
+    for n in (3, 4, 5):
+        same(g(block(n, 2)), f(block(n, 2)))
+    with pytest.raises(ZeroDivisionError):
+        g(ms.Tensor(np.zeros((0, 2), np.float32)))
+    same(g(block(6, 2)), f(block(6, 2)))
+
+
+# ---- parameters and cells
+
+
+def test_parameters_that_change_between_sizes() -> None:
+    net = nn.Dense(4, 2)
+    f = ms.jit(net)
+    for i, n in enumerate((3, 5, 8, 5, 9)):
+        net.weight.set_data(net.weight * 0 + i)
+        same(f(block(n, 4)), net(block(n, 4)))
+    net.weight = ms.Parameter(ops.ones((7, 4)), name="weight")
+    net.bias = ms.Parameter(ops.zeros((7,)), name="bias")
+    for n in (3, 10):
+        same(f(block(n, 4)), net(block(n, 4)))
+
+
+def test_attributes_that_change_between_sizes() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = 2
+
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            return x * self.factor if self.training else x
+
+    net = Net()
+    f = ms.jit(net)
+    for i, n in enumerate((3, 5, 8, 5, 9, 10, 3)):
+        net.factor = 2 + i // 3
+        net.set_train(i % 2 == 0)
+        same(f(block(n, 4)), net(block(n, 4)))
+
+
+def test_a_branch_that_steps_parameters() -> None:
+    def losses(compiled: bool) -> list[Any]:
+        ms.set_seed(5)
+        net = nn.Dense(4, 2)
+        optimizer = nn.Adam(net.trainable_params(), 0.05)
+        forward = ms.value_and_grad(lambda x: (net(x) ** 2).mean(), None, optimizer.parameters)
+
+        def step(x: ms.Tensor) -> ms.Tensor:
+            loss, grads = forward(x)
+            if loss > 0.2:
+                optimizer(grads)
+            return loss
+
+        run = ms.jit(step) if compiled else step
+        found: list[Any] = [run(block(n, 4, seed=n)).item() for n in (4, 6, 9, 5, 7, 4)]
+        return [*found, *(p.asnumpy().tobytes() for p in net.get_parameters())]
+
+    assert losses(True) == losses(False)
+
+
+def test_dropout_draws_what_eager_mode_draws() -> None:
+    def f(x: ms.Tensor) -> ms.Tensor:
+        return ops.dropout(x, 0.5) + ops.rand(x.shape[0], 4)
+
+    g = ms.jit(f)
+    for n in (3, 5, 8, 4):
+        ms.set_seed(n)
+        ours = [g(block(n, 4)), g(block(n, 4))]
+        ms.set_seed(n)
+        same(ours, [f(block(n, 4)), f(block(n, 4))])
+    assert g.cache_info()["compiles"] == 2
+
+
+def test_a_failing_run_changes_nothing() -> None:
+    net = nn.Dense(4, 2, bias_init="zeros")
+    table = ms.Parameter(ops.ones((6, 4)), name="table")
+
+    @ms.jit
+    def f(ids: ms.Tensor) -> ms.Tensor:
+        net.bias.set_data(net.bias + 1)
+        return net(ops.gather(table, ids, 0))
+
+    for n in (3, 4, 5):
+        f(ms.Tensor(np.zeros(n, np.int32)))
+    before = net.bias.asnumpy().tolist()
+    with pytest.raises(IndexError):
+        f(ms.Tensor(np.full(7, 9, np.int32)))
+    assert net.bias.asnumpy().tolist() == before
+    f(ms.Tensor(np.zeros(7, np.int32)))
+    assert net.bias.asnumpy().tolist() == [b + 1 for b in before]
+
+
+def test_threads_share_versions() -> None:
+    f = ms.jit(lambda x: (x * x.shape[0]).sum())
+    wrong: list[Any] = []
+
+    def work(start: int) -> None:
+        for n in range(start, start + 12):
+            got = f(ops.ones((n, 2))).item()
+            if got != 2 * n * n:
+                wrong.append((n, got))
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in (1, 5, 9, 13)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# ---- looking at it
+
+
+def test_the_text_names_sizes() -> None:
+    def f(x: ms.Tensor, y: ms.Tensor) -> Any:
+        return x.reshape(2 * x.shape[0], -1)[1:], x @ y.T, x + x[::2].sum(), y.flatten()
+
+    g = ms.jit(f)
+    for n, m in ((4, 7), (6, 9)):
+        g(block(n, 4), block(m, 4))
+    text = g.graphs()[-1]
+    assert "graph(%1: float32[s0, 4], %2: float32[s1, 4])" in text
+    for part in ("shape=(2*s0, -1)", "float32[2*s0-1, 2]", "float32[s0, s1]", "float32[4*s1]"):
+        assert part in text
+    assert "float32[s0, 4], float32[s1, 4]" in g.explain()
+    assert "[6, 4]" not in text and "[4, 4]" in g.graphs()[0]
+
+
+def test_sizes_that_must_be_equal_have_one_name() -> None:
+    f = ms.jit(lambda x, y: x + y)
+    for n in (4, 6):
+        f(ops.ones((n, 2)), ops.ones((n, 2)))
+    assert "%1: float32[s0, 2], %2: float32[s0, 2]" in f.graphs()[-1]
+
+
+def test_saved_graphs_name_sizes(tmp_path) -> None:
+    ms.set_context(save_graphs=1, save_graphs_path=str(tmp_path))
+    try:
+        f = ms.jit(lambda x: x * 2)
+        f(ops.ones((3,)))
+        f(ops.ones((4,)))
+    finally:
+        ms.set_context(save_graphs=0)
+    texts = [p.read_text() for p in sorted(tmp_path.iterdir())]
+    assert "float32[3]" in texts[0] and "float32[s0]" in texts[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,52 @@ from . import mode
 from .entry import Entry
 from .gradient import Gradient
 from .signature import Signature
+from .sizetext import text_for_any_size
 from .trace import trace
 
 __all__ = ["Again", "capture"]
 
-# makes the entry for leaves of other sizes, or says why it cannot
-Again = Callable[[list[Any]], Entry | str]
+
+class Again:
+    """Makes a captured function for other sizes of the axes that are free."""
+
+    def __init__(self, staged: Staged, signature: Signature) -> None:
+        self._staged, self._records = staged, signature.records
+        self._levels = mode.levels()
+        self._types = [(t.dtype, t.shape) for t in staged.gather(signature.leaves)]
+        self._places = [(staged.inputs.index(leaf), axis) for leaf, axis in signature.places]
+
+    def entry(self, leaves: list[Any]) -> Entry | str:
+        """For leaves of other sizes; or why it cannot be made."""
+        return self._made(self._staged.gather(leaves))
+
+    def text(self, sizes: Sequence[int]) -> str | None:
+        """The graph's text for these sizes; None: it cannot be made."""
+        shapes = [list(shape) for _, shape in self._types]
+        for (i, axis), n in zip(self._places, sizes, strict=True):
+            shapes[i][axis] = n
+        dtypes = [dtype for dtype, _ in self._types]
+        likes = [_core.placeholder(d, tuple(s)) for d, s in zip(dtypes, shapes, strict=True)]
+        made = self._made(likes)
+        return None if isinstance(made, str) else made.staged.graph.text()
+
+    def _made(self, given: list[Tensor]) -> Entry | str:
+        """What was recorded is done once more, for inputs like these."""
+        graph = _core.Graph()
+        seal, gradients = _sealing(self._records, None)
+        before = _core.set_grad_enabled(self._records)
+        graph.begin()
+        try:
+            made = graph.again(self._staged.recording, given)
+            if isinstance(made, str):
+                return made
+            inputs, outputs = map(list, made)
+            graph.outputs([*outputs, *seal(graph, inputs, outputs)], *self._levels)
+        finally:
+            if _core.is_capturing():
+                graph.end()
+            _core.set_grad_enabled(before)
+        return Entry(replace(self._staged, graph=graph), gradients[0] if gradients else None)
 
 
 def capture(
@@ -54,13 +94,15 @@ def capture(
             numbers=signature.numbers,
             free=free,
         )
-    if level:
-        _save(staged.graph, name, folder)
     entry = Entry(staged, gradients[0] if gradients else None)
-    if staged.recording is None:
+    again = None if staged.recording is None else Again(staged, signature)
+    if level and again is not None:
+        _save(text_for_any_size(signature.sizes, again.text), name, folder)
+    elif level:
+        _save(staged.graph.text(), name, folder)
+    if again is None:
         return entry, None, staged.bound_to_sizes
-    levels = mode.levels()
-    return entry, lambda leaves: _again(staged, signature.records, levels, leaves), None
+    return entry, again, None
 
 
 def _sealing(records: bool, name: str | None) -> tuple[Seal, list[Gradient]]:
@@ -69,7 +111,7 @@ def _sealing(records: bool, name: str | None) -> tuple[Seal, list[Gradient]]:
 
     def seal(graph: Any, inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
         if name is not None:
-            _save(graph, name, get_context("save_graphs_path"))
+            _save(graph.text(), name, get_context("save_graphs_path"))
         if not records:
             return []
         made = Gradient(graph, inputs, outputs)
@@ -79,34 +121,12 @@ def _sealing(records: bool, name: str | None) -> tuple[Seal, list[Gradient]]:
     return seal, gradients
 
 
-def _again(
-    staged: Staged, records: bool, levels: tuple[bool, bool], leaves: list[Any]
-) -> Entry | str:
-    """The same function for leaves of other sizes: what was recorded is done once more."""
-    graph = _core.Graph()
-    seal, gradients = _sealing(records, None)
-    given = staged.gather(leaves)
-    before = _core.set_grad_enabled(records)
-    graph.begin()
-    try:
-        made = graph.again(staged.recording, given)
-        if isinstance(made, str):
-            return made
-        inputs, outputs = map(list, made)
-        graph.outputs([*outputs, *seal(graph, inputs, outputs)], *levels)
-    finally:
-        if _core.is_capturing():
-            graph.end()
-        _core.set_grad_enabled(before)
-    return Entry(replace(staged, graph=graph), gradients[0] if gradients else None)
-
-
 _numbers = itertools.count()
 
 
-def _save(graph: Any, name: str, folder: str) -> None:
+def _save(text: str, name: str, folder: str) -> None:
     """Writes a graph's text to ``FOLDER/NUMBER_NAME.txt``."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"\W+", "_", name).strip("_")
-    (place / f"{next(_numbers):03d}_{name}.txt").write_text(graph.text())
+    (place / f"{next(_numbers):03d}_{name}.txt").write_text(text)

@@ -35,16 +35,12 @@ class Entry:
 
     def holds(self) -> bool:
         """Whether everything that staging read is as it was."""
-        return self.reads_hold() and self._graph.fits()
-
-    def reads_hold(self) -> bool:
-        """The same, Parameters left out."""
         epoch = _core.epoch()
         if epoch != self._epoch:
             if not all(read.holds() for read in self._cells):
                 return False
             self._epoch = epoch
-        return all(read.holds() for read in self._others)
+        return all(read.holds() for read in self._others) and self._graph.fits()
 
     def why_not(self) -> list[str]:
         """What has changed, for people."""

@@ -313,6 +313,18 @@ class JitFunction(_core.Jit):
             lines.append(f"    {_describe_plan(e.staged.graph)}")
         return "\n".join(lines)
 
+    def graphs(self) -> list[str]:
+        """The text of each entry's graph, after the passes; sizes that may be any are s0, s1 ...
+
+        >>> import diptych as ms
+        >>> f = ms.jit(lambda x: ms.ops.concat([x, x]), dynamic=True)
+        >>> y = f(ms.Tensor([[1.0, 2.0, 3.0]]))
+        >>> print(f.graphs()[0])  # doctest: +ELLIPSIS
+        graph(%1: f32[s0, s1]) {
+          %2 = concat(%1, %1) ...f32[2*s0, s1]...
+        """
+        return [version.text() for _, version in self._own]
+
     def memory_plan(self, *args: Any, **kwargs: Any) -> list[dict[str, int]]:
         """The memory that runs will need, known before they run; with arguments the function is
         compiled for them first, and nothing is run.

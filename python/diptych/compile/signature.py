@@ -55,10 +55,10 @@ class Signature:
 
     ``records``: whether calls are recorded, so that gradients matter. ``numbers``: leaves that are
     inputs if they are floats or mutable numbers, whatever their value. ``free``: axes of tensor
-    leaves whose sizes may be any; ``sizes`` are the present ones.
+    leaves whose sizes may be any; ``sizes`` are the present ones, of the axes in ``places``.
     """
 
-    __slots__ = ("_seen", "free", "key", "leaves", "numbers", "records", "sizes")
+    __slots__ = ("_seen", "free", "key", "leaves", "numbers", "places", "records", "sizes")
 
     def __init__(
         self,
@@ -70,6 +70,7 @@ class Signature:
     ) -> None:
         self.free = free or {}
         self.sizes: tuple[int, ...] = ()
+        self.places: tuple[tuple[int, int], ...] = ()
         self.leaves: list[Any] = []
         self.numbers = numbers
         self.records = records
@@ -91,7 +92,7 @@ class Signature:
             if is_again:
                 return "again", first
             axes = self.free.get(first)
-            shape = value.shape if axes is None else self._masked(value.shape, axes)
+            shape = value.shape if axes is None else self._masked(first, value.shape, axes)
             return value.dtype, shape, self.records and value.requires_grad
         if kind is list or kind is tuple:
             return kind, tuple([self._token(v) for v in value])
@@ -104,8 +105,12 @@ class Signature:
                 return (number,)
         return _static_token(plain(value))
 
-    def _masked(self, shape: tuple[int, ...], axes: frozenset[int]) -> tuple[int | None, ...]:
-        self.sizes += tuple(n for axis, n in enumerate(shape) if axis in axes)
+    def _masked(
+        self, leaf: int, shape: tuple[int, ...], axes: frozenset[int]
+    ) -> tuple[int | None, ...]:
+        free = [axis for axis in range(len(shape)) if axis in axes]
+        self.places += tuple((leaf, axis) for axis in free)
+        self.sizes += tuple(shape[axis] for axis in free)
         return tuple(None if axis in axes else n for axis, n in enumerate(shape))
 
 

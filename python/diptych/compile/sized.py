@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .entry import Entry
 from .signature import Signature
+from .sizetext import text_for_any_size
 
 if TYPE_CHECKING:
     from .capture import Again
@@ -32,7 +33,7 @@ class Sized:
         self.latest = first
         self.free = signature.free if again else {}
         self.made = 0
-        self.misses: dict[tuple[int, ...], str] = {}
+        self.misses: OrderedDict[tuple[int, ...], str] = OrderedDict()
 
     def find(self, signature: Signature) -> Entry | None:
         """The Entry for a call whose guards hold, made now if its sizes are new; None: there is
@@ -48,12 +49,13 @@ class Sized:
         return entry
 
     def _make(self, signature: Signature) -> Entry | None:
-        if self._again is None or signature.sizes in self.misses or not self.latest.reads_hold():
+        if self._again is None or signature.sizes in self.misses or not self.latest.holds():
             return None
-        made = self._again(signature.leaves)
+        made = self._again.entry(signature.leaves)
         if isinstance(made, str):
-            if len(self.misses) < _MOST_SIZES:
-                self.misses[signature.sizes] = made
+            self.misses[signature.sizes] = made
+            if len(self.misses) > _MOST_SIZES:
+                self.misses.popitem(last=False)
             return None
         self.made += 1
         self._entries[signature.sizes] = made
@@ -67,13 +69,20 @@ class Sized:
             return [f"for sizes {signature.sizes}: {self.misses[signature.sizes]}"]
         return self.latest.why_not()
 
+    def text(self) -> str:
+        """The graph, with sizes that may be any as s0, s1 ..."""
+        if self._again is None:
+            return self.latest.staged.graph.text()
+        return text_for_any_size(next(reversed(self._entries)), self._again.text)
+
     def describe(self) -> list[str]:
         """The sizes it has served, for people."""
         if self._again is None:
             return []
-        served = ", ".join(str(sizes if len(sizes) > 1 else sizes[0]) for sizes in self._entries)
-        lines = [f"for any size; so far {served}"]
-        lines += [f"not for {sizes}: {why}" for sizes, why in self.misses.items()]
+        served = [str(sizes if len(sizes) > 1 else sizes[0]) for sizes in self._entries]
+        lines = [f"for any size; lately {', '.join(served[-8:])}"]
+        latest = list(self.misses.items())[-3:]
+        lines += [f"not for {sizes}: {why}" for sizes, why in latest]
         return lines
 
     def __iter__(self) -> Iterator[Entry]:

@@ -77,7 +77,7 @@ def _number_kind(value: Any) -> type | None:
     if isinstance(value, Choice):
         kinds = {_number_kind(value.then), _number_kind(value.orelse)}
         return kinds.pop() if len(kinds) == 1 else None
-    return type(value) if type(value) in _NUMBERS else None
+    return value.__class__ if value.__class__ in _NUMBERS else None  # of a Size, int or float
 
 
 def spec_of(before: Any, after: Any) -> Spec:

@@ -254,6 +254,8 @@ def _isinstance(interp: Interpreter, args: tuple[Any, ...], kwargs: dict[str, An
 def _type(interp: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and isinstance(args[0], Scalar):
         return args[0].kind
+    if len(args) == 1 and type(args[0]) is _core.Size:
+        return args[0].__class__
     return str if len(args) == 1 and isinstance(args[0], LazyText) else type(*args, **kwargs)
 
 

@@ -121,7 +121,7 @@ def _scalars(interp: Interpreter, fn: Callable, a: Any, b: Any) -> Any:
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         like = a if isinstance(a, Tensor) else b
         return fn(_as_operand(a, like), _as_operand(b, like))
-    kinds = [v.kind if isinstance(v, Scalar) else type(v) for v in (a, b)]
+    kinds = [v.kind if isinstance(v, Scalar) else v.__class__ for v in (a, b)]
     if not all(kind in (bool, int, float) for kind in kinds):
         return _odd_pair(interp, fn, a, b)
     if fn in _COMPARISONS:

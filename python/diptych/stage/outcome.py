@@ -164,7 +164,7 @@ class Join:
     def _scalar(self, value: Any, kind: type) -> Tensor | None:
         if isinstance(value, Scalar):
             return value.tensor if value.kind is kind else None
-        return self._builder.constant(value, kind) if type(value) is kind else None
+        return self._builder.constant(value, kind) if value.__class__ is kind else None
 
     def _merge_items(self, a: Any, b: Any) -> Make | None:
         """Containers of one structure, item by item."""
