@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from .._core import Tensor
 from .grad import record_custom
@@ -49,6 +47,8 @@ def _specs(out: Any) -> tuple[TensorSpec, ...]:
 
 def _tensor(name: str, value: Any, spec: TensorSpec) -> Tensor:
     """A result as promised."""
+    import numpy as np
+
     array = np.asarray(value.asnumpy() if isinstance(value, Tensor) else value)
     made = Tensor(array)
     if made.shape != spec.shape:
