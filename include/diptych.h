@@ -76,6 +76,8 @@ typedef enum dip_DType {
     DIP_BF16,
     DIP_F32,
     DIP_F64,
+    DIP_C64, /* float real and imaginary part */
+    DIP_C128,
 } dip_DType;
 
 typedef struct dip_Tensor dip_Tensor;

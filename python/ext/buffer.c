@@ -5,6 +5,7 @@
 static const char *const formats[NDTYPES] = {
     [DT_bool] = "?", [DT_u8] = "B",  [DT_u16] = "H", [DT_u32] = "I", [DT_u64] = "Q", [DT_i8] = "b",
     [DT_i16] = "h",  [DT_i32] = "i", [DT_i64] = "q", [DT_f16] = "e", [DT_f32] = "f", [DT_f64] = "d",
+    [DT_c64] = "Zf", [DT_c128] = "Zd",
 };
 
 /* ---- out */
@@ -67,6 +68,7 @@ void tensor_releasebuffer(PyObject *self, Py_buffer *view) {
 static DType dtype_of(const Py_buffer *view) {
     const char *f = view->format ? view->format : "B";
     if (*f == '@' || *f == '=' || *f == '<') f++;
+    if (!strcmp(f, "Zf") || !strcmp(f, "Zd")) return f[1] == 'f' ? DT_c64 : DT_c128;
     if (!*f || f[1]) return DT_NONE;
     if (*f == '?') return DT_bool;
     DKind kind = strchr("bhilqn", *f)   ? KIND_INT

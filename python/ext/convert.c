@@ -92,6 +92,7 @@ static Tensor *size_tensor(PyObject *o, DType d) {
 
 static Tensor *number_tensor(PyObject *o, DKind kind, DType d) {
     if (is_size(o) && size_id(o)) return size_tensor(o, d);
+    if (dtype_is_complex(d)) return cast_take(number_tensor(o, kind, dtype_info[d].compute), d);
     uint64_t bits = 0;
     if (!encode(o, kind, d, &bits)) return NULL;
     KeptNumber *slot = &kept[((bits * 0x9e3779b97f4a7c15u) >> 56 ^ (unsigned)d * 37u) % KEPT];
@@ -105,8 +106,26 @@ static Tensor *number_tensor(PyObject *o, DKind kind, DType d) {
     return made;
 }
 
+/* A Python or NumPy complex number. */
+static bool is_complex(PyObject *o) {
+    return PyComplex_Check(o) || !strcmp(Py_TYPE(o)->tp_name, "numpy.complex64");
+}
+
+/* In the precision of a tensor of dtype d beside it; NONE: complex64. */
+static Tensor *complex_tensor(PyObject *o, DType d) {
+    Py_complex v = PyComplex_AsCComplex(o);
+    if (v.real == -1 && PyErr_Occurred()) return NULL;
+    Tensor *made;
+    Status status = tensor_new(&(TensorType){.dtype = DT_c128}, "number", &made);
+    if (status != OK) return raise_status(status), NULL;
+    memcpy(made->data, &v.real, sizeof v.real);
+    memcpy(made->data + sizeof v.real, &v.imag, sizeof v.imag);
+    return cast_take(made, d == DT_NONE ? DT_c64 : dtype_promote(d, DT_c64));
+}
+
 Tensor *scalar_tensor(PyObject *number, DType d) {
     DKind kind;
+    if (is_complex(number)) return complex_tensor(number, d);
     if (!scalar_kind(number, &kind))
         return PyErr_Format(PyExc_TypeError, "%s is not a number", Py_TYPE(number)->tp_name), NULL;
     return number_tensor(number, kind, d);
@@ -123,6 +142,7 @@ static bool is_array(PyObject *o) {
 
 Tensor *operand_tensor(PyObject *o, DType d, bool wide) {
     DKind kind;
+    if (is_complex(o)) return complex_tensor(o, d);
     if (!scalar_kind(o, &kind)) return is_array(o) ? tensor_from_object(o, DT_NONE) : NULL;
     DType weak = dtype_promote_weak(d, kind);
     Tensor *made = number_tensor(o, kind, weak);
@@ -234,11 +254,12 @@ static Tensor *from_list(PyObject *o, DType d) {
     if (nest.is_mixed) return from_python("from_mixed_list", o, d);
     if (type_count(&nest.type) == 0) nest.kind = KIND_FLOAT;
     nest.type.dtype = (uint8_t)(d == DT_NONE ? default_dtype(nest.kind) : d);
+    if (dtype_is_complex(nest.type.dtype)) nest.type.dtype = dtype_info[d].compute;
     Tensor *made;
     Status status = tensor_new(&nest.type, "Tensor", &made);
     if (status != OK) return raise_status(status), NULL;
     char *dst = made->data;
-    if (nest_fill(o, nest.type.dtype, &dst)) return made;
+    if (nest_fill(o, nest.type.dtype, &dst)) return cast_take(made, d);
     tensor_unref(made);
     return NULL;
 }
@@ -248,6 +269,7 @@ static Tensor *from_list(PyObject *o, DType d) {
 Tensor *tensor_from_object(PyObject *o, DType d) {
     DKind kind;
     if (IS_TENSOR(o)) return cast_take(tensor_alias(TENSOR(o)->t), d);
+    if (is_complex(o)) return cast_take(complex_tensor(o, DT_c128), d == DT_NONE ? DT_c64 : d);
     if (scalar_kind(o, &kind))
         return number_tensor(o, kind, d == DT_NONE ? default_dtype(kind) : d);
     if (is_list(o)) return from_list(o, d);

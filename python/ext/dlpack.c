@@ -5,7 +5,7 @@
 /* ---- the protocol's own structs */
 
 enum { DL_CPU = 1, DL_READ_ONLY = 1 };
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 };
+enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
 
 typedef struct DLTensor {
     void *data;
@@ -31,8 +31,11 @@ typedef struct DLVersioned {
     DLTensor t;
 } DLVersioned;
 
-static const uint8_t kind_codes[] = {
-    [KIND_BOOL] = DL_BOOL, [KIND_UINT] = DL_UINT, [KIND_INT] = DL_INT, [KIND_FLOAT] = DL_FLOAT};
+static const uint8_t kind_codes[] = {[KIND_BOOL] = DL_BOOL,
+                                     [KIND_UINT] = DL_UINT,
+                                     [KIND_INT] = DL_INT,
+                                     [KIND_FLOAT] = DL_FLOAT,
+                                     [KIND_COMPLEX] = DL_COMPLEX};
 
 /* ---- out */
 

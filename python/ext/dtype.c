@@ -43,16 +43,21 @@ static PyObject *get_is_float(PyObject *self, void *closure) {
     (void)closure;
     return PyBool_FromLong(dtype_is_float(((DTypeObject *)self)->d));
 }
+static PyObject *get_is_complex(PyObject *self, void *closure) {
+    (void)closure;
+    return PyBool_FromLong(dtype_is_complex(((DTypeObject *)self)->d));
+}
 static PyObject *get_is_signed(PyObject *self, void *closure) {
     (void)closure;
     int kind = dtype_info[((DTypeObject *)self)->d].kind;
-    return PyBool_FromLong(kind == KIND_INT || kind == KIND_FLOAT);
+    return PyBool_FromLong(kind >= KIND_INT);
 }
 
 static PyGetSetDef dtype_getset[] = {
     {"name", get_name, NULL, "\"float32\"", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of one element.", NULL},
     {"is_floating_point", get_is_float, NULL, "A float type.", NULL},
+    {"is_complex", get_is_complex, NULL, "A complex type.", NULL},
     {"is_signed", get_is_signed, NULL, "Negative values exist.", NULL},
     {0},
 };
@@ -83,6 +88,7 @@ static DType from_python_type(PyObject *o) {
     if (o == (PyObject *)&PyBool_Type) return DT_bool;
     if (o == (PyObject *)&PyLong_Type) return DT_i64;
     if (o == (PyObject *)&PyFloat_Type) return DT_f32;
+    if (o == (PyObject *)&PyComplex_Type) return DT_c64;
     return DT_NONE;
 }
 
@@ -122,7 +128,7 @@ bool dtype_from_object(PyObject *o, DType *out) {
     if (d == DT_NONE) {
         PyErr_Format(PyExc_TypeError,
                      "%R is not a dtype; legal: bool, uint8, uint16, uint32, uint64, int8, int16, "
-                     "int32, int64, float16, bfloat16, float32, float64",
+                     "int32, int64, float16, bfloat16, float32, float64, complex64, complex128",
                      o);
         return false;
     }

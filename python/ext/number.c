@@ -56,7 +56,7 @@ static PyObject *binary(OpId id, const void *attrs, PyObject *a, PyObject *b) {
 
 static int category(DType d) {
     int kind = dtype_info[d].kind;
-    return kind == KIND_FLOAT ? 2 : kind == KIND_BOOL ? 0 : 1;
+    return kind == KIND_COMPLEX ? 3 : kind == KIND_FLOAT ? 2 : kind == KIND_BOOL ? 0 : 1;
 }
 
 /* Makes what an in-place operator computed the value of `self`. Steals `result`. */
@@ -165,12 +165,11 @@ static int nb_bool(PyObject *self) {
         return -1;
     }
     if (!tensor_has_values(TENSOR(self), "bool()")) return -1;
-    double v;
-    if (dtype_is_float(t->type.dtype)) {
+    if (dtype_is_smooth(t->type.dtype)) {
         PyObject *item = PyObject_CallMethodNoArgs(self, core.item_name);
-        v = item ? PyFloat_AsDouble(item) : 0;
+        int truth = item ? PyObject_IsTrue(item) : -1;
         Py_XDECREF(item);
-        return item ? v != 0 : -1;
+        return truth;
     }
     for (int64_t i = 0; i < dtype_size(t->type.dtype); i++)
         if (t->data[i]) return 1;

@@ -13,7 +13,7 @@ bool tensor_has_sizes(const Tensor *t) {
     return false;
 }
 
-/* placeholder(dtype, sizes); a size of None may be any */
+/* placeholder(dtype, sizes); a size of None may be any, (...,) stands for any number of them */
 static PyObject *placeholder(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *dtype, *sizes;
@@ -28,6 +28,10 @@ static PyObject *placeholder(PyObject *module, PyObject *args) {
     TensorType type = {.dtype = (uint8_t)d, .rank = (uint8_t)rank};
     for (int i = 0; i < type.rank; i++) {
         PyObject *n = PyTuple_GET_ITEM(sizes, i);
+        if (n == Py_Ellipsis && rank == 1) {
+            type.dims[i] = ANY_SIZES;
+            break;
+        }
         type.dims[i] = n == Py_None ? UNKNOWN_SIZE : PyLong_AsLongLong(n);
         if (PyErr_Occurred()) return NULL;
         if (n != Py_None && type.dims[i] < 0)

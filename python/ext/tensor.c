@@ -109,6 +109,12 @@ static PyObject *element(DType d, const char *at) {
     switch (dtype_info[d].kind) {
     case KIND_BOOL: return PyBool_FromLong(*at != 0);
     case KIND_FLOAT: loops(DT_f64)->load[d](1, &f, at); return PyFloat_FromDouble(f);
+    case KIND_COMPLEX: {
+        double parts[2];
+        DType part = dtype_info[d].compute;
+        loops(DT_f64)->load[part](2, parts, at);
+        return PyComplex_FromDoubles(parts[0], parts[1]);
+    }
     default: break;
     }
     if (d == DT_u64) return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
@@ -156,8 +162,9 @@ static PyObject *tensor_tolist(PyObject *self, PyObject *none) {
 PyObject *shape_tuple(const TensorType *type) {
     PyObject *shape = PyTuple_New(type->rank);
     for (int i = 0; shape && i < type->rank; i++) {
-        PyObject *n =
-            type->dims[i] == UNKNOWN_SIZE ? Py_NewRef(Py_None) : PyLong_FromLongLong(type->dims[i]);
+        PyObject *n = type->dims[i] == UNKNOWN_SIZE ? Py_NewRef(Py_None)
+                      : type->dims[i] == ANY_SIZES  ? Py_NewRef(Py_Ellipsis)
+                                                    : PyLong_FromLongLong(type->dims[i]);
         if (!n) return Py_DECREF(shape), NULL;
         PyTuple_SET_ITEM(shape, i, n);
     }

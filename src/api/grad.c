@@ -10,7 +10,7 @@ bool dip_record(bool on) { return tape_set(on); }
 dip_Status dip_variable(const dip_Tensor *t, dip_Tensor **out) {
     NEED("variable", t, "t");
     NEED("variable", out, "out");
-    if (!dtype_is_float(t->type.dtype))
+    if (!dtype_is_smooth(t->type.dtype))
         return FAIL(TYPE, "variable: the tensor is %s; only floats have gradients",
                     dtype_name(t->type.dtype));
     GradLink *leaf = tape_leaf();

@@ -7,11 +7,13 @@
 #define DTYPE(token, ctype, nbytes, kind, compute, name) +1
 _Static_assert(0
 #include "tensor/dtype.def"
+#include "tensor/complex.def"
                    == NDTYPES,
                "every dtype has its number");
 #undef DTYPE
 _Static_assert((int)DIP_BOOL == DT_bool && (int)DIP_U64 == DT_u64 && (int)DIP_I64 == DT_i64 &&
-                   (int)DIP_F16 == DT_f16 && (int)DIP_F64 == DT_f64,
+                   (int)DIP_F16 == DT_f16 && (int)DIP_F64 == DT_f64 &&
+                   (int)DIP_C128 == DT_c128,
                "dip_DType follows dtype.def");
 
 const char *dip_error_message(void) { return error_message(); }
@@ -76,6 +78,9 @@ dip_Status dip_wrap(dip_DType dtype, int rank, const int64_t *dims, const void *
 dip_Status dip_number(dip_DType dtype, double value, dip_Tensor **out) {
     NEED("number", out, "out");
     TRY(check_dtype("number", dtype));
+    if (dtype_is_complex((DType)dtype))
+        return FAIL(TYPE, "number: the dtype is %s; a double is no complex number",
+                    dtype_name((DType)dtype));
     Tensor *t;
     TRY(tensor_new(&(TensorType){.dtype = (uint8_t)dtype}, "number", &t));
     loops(DT_f64)->store[dtype](1, t->data, &value);
@@ -118,6 +123,9 @@ dip_Status dip_item(const dip_Tensor *t, double *out) {
     if (tensor_count(t) != 1)
         return FAIL(VALUE, "item: the tensor has %lld elements; it must have one",
                     (long long)tensor_count(t));
+    if (dtype_is_complex(t->type.dtype))
+        return FAIL(TYPE, "item: the tensor is %s; take it apart by real and imag",
+                    dtype_name(t->type.dtype));
     loops(DT_f64)->load[t->type.dtype](1, out, t->data);
     return OK;
 }

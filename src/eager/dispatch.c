@@ -11,6 +11,7 @@
 #include "eager/record.h"
 #include "eager/tape.h"
 #include "kernels/layout.h"
+#include "ops/complex.h"
 #include "tensor/pool.h"
 #include "tensor/random.h"
 
@@ -264,7 +265,7 @@ int dispatch_nout(const Op *op, const void *attrs, int nin, Tensor *const *in) {
 }
 
 /* An op whose gradient is that of its expansion runs as that when a gradient is wanted. */
-static Status run_expanded(Run *r) {
+static Status run_expanded(Run *r, ExpandFn expand) {
     EagerBuilder e;
     eager_builder_init(&e);
     Ref few[2 * FEW] = {0};
@@ -273,7 +274,7 @@ static Status run_expanded(Run *r) {
     memset(out, 0, (size_t)r->nout * sizeof *out);
     for (int i = 0; i < r->nin; i++) in[i] = eager_put(&e, r->in[i]);
     ExpandCtx c = {&e.base, r->op, r->attrs, r->nin, r->nout, in, out};
-    r->op->expand(&c);
+    expand(&c);
     Status status = e.base.status;
     for (int i = 0; i < r->nout && status == OK; i++)
         r->out[i] = tensor_ref(eager_peek(&e, out[i]));
@@ -304,10 +305,27 @@ static Status capture_op(Run *r) {
     return capture_call(r->op, r->attrs, r->nin, r->in, r->nout, r->outtypes, r->out);
 }
 
+static bool has_complex(const Run *r) {
+    for (int i = 0; i < r->nin; i++)
+        if (r->in[i] && dtype_is_complex(r->in[i]->type.dtype)) return true;
+    return false;
+}
+
+/* Kernels know no complex numbers but by moving them. */
+static Status check_complex(const Run *r) {
+    TRY(complex_check(r->op, r->nin, r->types));
+    for (int i = 0; i < r->nout; i++)
+        TRY(complex_check(r->op, 1, (const TensorType *[]){&r->outtypes[i]}));
+    return OK;
+}
+
 /* The steps after the inputs stand in r->in; record with the inputs as given. */
 static Status run_steps(Run *r) {
+    ExpandFn expand = has_complex(r) ? complex_expansion(r->op) : NULL;
+    if (DIP_UNLIKELY(expand != NULL)) return run_expanded(r, expand);
     TRY(convert_inputs(r));
     TRY(infer_types(r));
+    TRY(check_complex(r));
     int64_t drawn[MAX_ATTRS / sizeof(int64_t)];
     bool captured = capture_is_on() && is_captured(r);
     if (r->op->kind == K_RANDOM) {
@@ -317,7 +335,7 @@ static Status run_steps(Run *r) {
     }
     bool wants = op_is_differentiable(r->op) && tape_wants(r->nin, r->in);
     if (r->op->expand && ((wants && !r->op->grad) || !kernel_exists(r->op->id)))
-        return run_expanded(r);
+        return run_expanded(r, r->op->expand);
     if (captured)
         TRY(capture_op(r));
     else if (r->op->kind == K_MAP)

@@ -27,7 +27,7 @@ void param_take(Param *p, Tensor *value) {
 
 Param *param_new(const char *name, const Tensor *value) {
     Param *p = pool_small(sizeof *p);
-    *p = (Param){.refs = 1, .requires_grad = dtype_is_float(value->type.dtype)};
+    *p = (Param){.refs = 1, .requires_grad = dtype_is_smooth(value->type.dtype)};
     p->name = copy_text(name);
     p->leaf = tape_leaf();
     link_set_owner(p->leaf, p);
@@ -52,7 +52,7 @@ void param_unref(Param *p) {
 }
 
 Status param_require_grad(Param *p, bool on) {
-    if (on && !dtype_is_float(p->value->type.dtype))
+    if (on && !dtype_is_smooth(p->value->type.dtype))
         return FAIL(TYPE, "parameter '%s' is %s; only floats can require a gradient", p->name,
                     dtype_name(p->value->type.dtype));
     if (on == p->requires_grad) return OK;
@@ -98,7 +98,7 @@ Status param_assign(Param *p, const Tensor *value) {
 
 void param_replace(Param *p, const Tensor *value) {
     record_break("a Parameter is replaced");
-    p->requires_grad = p->requires_grad && dtype_is_float(value->type.dtype);
+    p->requires_grad = p->requires_grad && dtype_is_smooth(value->type.dtype);
     param_take(p, tensor_alias(value));
     tensor_unref(p->grad);
     p->grad = NULL;

@@ -107,7 +107,7 @@ static void attach_outputs(GradLink *l, int nout, Tensor *const *out) {
         integers |= l->edges[i].link && dtype_is_integer(l->types[i].dtype);
     for (int i = 0; i < nout; i++) {
         DType d = out[i]->type.dtype;
-        if (!dtype_is_float(d) && !(integers && dtype_is_integer(d))) continue;
+        if (!dtype_is_smooth(d) && !(integers && dtype_is_integer(d))) continue;
         out[i]->link = link_ref(l);
         out[i]->output = (uint16_t)i;
     }

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-enum { SHORT_LIST = 16, MAX_HEX = 65536, ELEMENT_TEXT = 40, MAX_ELEMENT = 8 };
+enum { SHORT_LIST = 16, MAX_HEX = 65536, ELEMENT_TEXT = 40, MAX_ELEMENT = 16 };
 
 /* ---- one element */
 
@@ -48,6 +48,7 @@ static bool read_int(DType d, const char *text, char **end, void *out) {
 /* A number at *text, which moves behind it. */
 static bool read_element(DType d, const char **text, void *out) {
     char *end;
+    if (dtype_is_complex(d)) return false;
     bool good = dtype_is_float(d) ? read_float(d, *text, &end, out) : read_int(d, *text, &end, out);
     good &= end != *text;
     *text = end;
@@ -76,7 +77,7 @@ static bool print_element(DType d, const char *from, char *buf) {
     char back[MAX_ELEMENT];
     uint64_t u = 0;
     size_t nbytes = (size_t)dtype_size(d);
-    if (d == DT_f16) return false;
+    if (d == DT_f16 || dtype_is_complex(d)) return false;
     if (dtype_is_float(d)) {
         print_float(d, from, buf);
     } else {

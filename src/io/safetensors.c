@@ -13,7 +13,7 @@
 /* The format's own limit; it also bounds what a hostile length can make us allocate. */
 enum { MAX_HEADER = 100 * 1000 * 1000, PREFIX = 8 };
 
-static const char *const file_dtypes[NDTYPES] = {
+static const char *const file_dtypes[NREAL] = {
     [DT_bool] = "BOOL", [DT_u8] = "U8",   [DT_u16] = "U16", [DT_u32] = "U32", [DT_u64] = "U64",
     [DT_i8] = "I8",     [DT_i16] = "I16", [DT_i32] = "I32", [DT_i64] = "I64", [DT_f16] = "F16",
     [DT_bf16] = "BF16", [DT_f32] = "F32", [DT_f64] = "F64",
@@ -51,7 +51,7 @@ static Status entry_error(const Header *h, const Entry *e, const char *problem) 
 static Status parse_dtype(Header *h, Json *j, Entry *e) {
     char *name = json_string(j);
     if (!name) return header_error(h, j, "a dtype is missing");
-    for (int d = 0; d < NDTYPES; d++)
+    for (int d = 0; d < NREAL; d++)
         if (!strcmp(name, file_dtypes[d])) {
             e->type.dtype = (uint8_t)d;
             return OK;
@@ -314,6 +314,9 @@ static Status check_names(Entry *entries, int64_t n) {
                         (long long)i, name ? name : "");
         if (!json_is_utf8(name))
             return FAIL(VALUE, "save: the name of tensor %lld is no UTF-8 text", (long long)i);
+        if (dtype_is_complex(entries[i].type.dtype))
+            return FAIL(TYPE, "save: tensor '%.200s' is %s; the files hold no complex numbers", name,
+                        dtype_name(entries[i].type.dtype));
     }
     sort_entries(entries, n, by_name);
     for (int64_t i = 1; i < n; i++)

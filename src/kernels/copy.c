@@ -45,6 +45,7 @@ static void move(int64_t n, int64_t size, char *dst, int64_t to, const char *src
     case 1: MOVE(uint8_t);
     case 2: MOVE(uint16_t);
     case 4: MOVE(uint32_t);
+    case 16: MOVE(Pair);
     default: MOVE(uint64_t);
 #undef MOVE
     }
@@ -144,7 +145,49 @@ static ParallelBody choose_tiles(Copy *c) {
 
 /* ---- entry */
 
+/* One part of complex numbers as real numbers of twice the steps. */
+static Place part_of(Place p, int rank, int which, int64_t *strides) {
+    DType part = dtype_info[p.dtype].compute;
+    for (int i = 0; i < rank; i++) strides[i] = 2 * p.strides[i];
+    return (Place){part, p.data + which * dtype_size(part), strides};
+}
+
+/* dst[...] |= src[...] != 0 for parts of complex numbers; steps in elements. */
+static void add_truth(int rank, const int64_t *dims, char *dst, const int64_t *to, const char *src,
+                      const int64_t *from, DType part) {
+    if (rank == 0) {
+        bool is_true;
+        loops(DT_bool)->load[part](1, &is_true, src);
+        *dst |= (char)is_true;
+        return;
+    }
+    for (int64_t i = 0; i < *dims; i++)
+        add_truth(rank - 1, dims + 1, dst + i * *to, to + 1, src + i * *from * dtype_size(part),
+                  from + 1, part);
+}
+
+/* From real to complex: the imaginary part is 0; back: it is dropped, but for truth values. */
+static void copy_parts(int rank, const int64_t *dims, Place dst, Place src) {
+    int64_t to[MAX_RANK], from[MAX_RANK];
+    bool in = dtype_is_complex(src.dtype), out = dtype_is_complex(dst.dtype);
+    Place x = in ? part_of(src, rank, 0, from) : src;
+    copy_strided(rank, dims, out ? part_of(dst, rank, 0, to) : dst, x);
+    if (dst.dtype == DT_bool) {
+        x = part_of(src, rank, 1, from);
+        add_truth(rank, dims, dst.data, dst.strides, x.data, x.strides, x.dtype);
+    }
+    if (!out) return;
+    static char zero[16];
+    static const int64_t repeat[MAX_RANK];
+    x = in ? part_of(src, rank, 1, from) : (Place){dtype_info[dst.dtype].compute, zero, repeat};
+    copy_strided(rank, dims, part_of(dst, rank, 1, to), x);
+}
+
 void copy_strided(int rank, const int64_t *dims, Place dst, Place src) {
+    if (dst.dtype != src.dtype && (dtype_is_complex(dst.dtype) || dtype_is_complex(src.dtype))) {
+        copy_parts(rank, dims, dst, src);
+        return;
+    }
     Copy c = {.dst = dst, .src = src};
     c.dst_size = dtype_size(dst.dtype);
     c.src_size = dtype_size(src.dtype);
@@ -173,4 +216,30 @@ void run_copy(const KernelArgs *a) {
     type_strides(r->type, strides);
     copy_strided(r->type->rank, r->type->dims, (Place){r->type->dtype, r->data, strides},
                  (Place){x->type->dtype, x->data, x->strides});
+}
+
+/* ---- parts of complex numbers */
+
+static void run_part(const KernelArgs *a, int which) {
+    const Buf *x = &a->in[0], *r = &a->out[0];
+    int64_t strides[MAX_RANK], steps[MAX_RANK];
+    type_strides(r->type, strides);
+    Place from = {x->type->dtype, x->data, x->strides};
+    if (dtype_is_complex(from.dtype))
+        from = part_of(from, r->type->rank, which, steps);
+    else if (which)
+        return clear_bytes(r->data, type_count(r->type) * dtype_size(r->type->dtype));
+    copy_strided(r->type->rank, r->type->dims, (Place){r->type->dtype, r->data, strides}, from);
+}
+void run_real(const KernelArgs *a) { run_part(a, 0); }
+void run_imag(const KernelArgs *a) { run_part(a, 1); }
+
+void run_complex(const KernelArgs *a) {
+    const Buf *r = &a->out[0];
+    int64_t strides[MAX_RANK], steps[MAX_RANK];
+    type_strides(r->type, strides);
+    for (int i = 0; i < 2; i++)
+        copy_strided(r->type->rank, r->type->dims,
+                     part_of((Place){r->type->dtype, r->data, strides}, r->type->rank, i, steps),
+                     (Place){a->in[i].type->dtype, a->in[i].data, a->in[i].strides});
 }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/walk.h"
+
 #define ZIP_LOW_2      0, 2
 #define ZIP_HIGH_2     1, 3
 #define ZIP_LOW_4      0, 4, 1, 5
@@ -47,12 +49,19 @@ TURN(uint16_t, 8, ZIP_LOW_8, ZIP_HIGH_8)
 TURN(uint32_t, 4, ZIP_LOW_4, ZIP_HIGH_4)
 TURN(uint64_t, 2, ZIP_LOW_2, ZIP_HIGH_2)
 
+static void turn_pairs(int64_t rows, int64_t cols, Pair *dst, int64_t to, const Pair *src,
+                       int64_t from) {
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < rows; i++) dst[i * to + j] = src[j * from + i];
+}
+
 void transpose_tile(int64_t size, int64_t rows, int64_t cols, void *dst, int64_t to,
                     const void *src, int64_t from) {
     switch (size) {
     case 1: turn_16(rows, cols, dst, to, src, from); break;
     case 2: turn_8(rows, cols, dst, to, src, from); break;
     case 4: turn_4(rows, cols, dst, to, src, from); break;
+    case 16: turn_pairs(rows, cols, dst, to, src, from); break;
     default: turn_2(rows, cols, dst, to, src, from);
     }
 }

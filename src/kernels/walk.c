@@ -105,6 +105,7 @@ void gather_strided(int64_t n, int64_t size, void *dst, const char *src, int64_t
     case 1: COPY(uint8_t);
     case 2: COPY(uint16_t);
     case 4: COPY(uint32_t);
+    case 16: COPY(Pair);
     default: COPY(uint64_t);
 #undef COPY
     }

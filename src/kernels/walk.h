@@ -53,6 +53,11 @@ void tiling_seek(const Tiling *t, int64_t tile, TilePlace *p);
  * lies transposed. -1: it does not, or hardly. */
 int walk_turned_axis(const Walk *w, int k);
 
+/* An element of 16 bytes, to be moved. */
+typedef struct Pair {
+    uint64_t half[2];
+} Pair;
+
 /* n elements of `size` bytes, `step` bytes apart, to dst, dense. */
 void gather_strided(int64_t n, int64_t size, void *dst, const char *src, int64_t step);
 

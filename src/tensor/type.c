@@ -7,6 +7,7 @@
 const DTypeInfo dtype_info[NDTYPES] = {
 #define DTYPE(token, ctype, nbytes, kind, compute, name)                                           \
     [DT_##token] = {#token, name, nbytes, KIND_##kind, DT_##compute},
+#include "tensor/complex.def"
 #include "tensor/dtype.def"
 #undef DTYPE
 };
@@ -35,6 +36,10 @@ static DType promote_floats(DType a, DType b) {
 
 DType dtype_promote(DType a, DType b) {
     if (a == b) return a;
+    if (dtype_is_complex(a) || dtype_is_complex(b)) {
+        bool wide = a == DT_f64 || b == DT_f64 || a == DT_c128 || b == DT_c128;
+        return wide ? DT_c128 : DT_c64;
+    }
     bool fa = dtype_is_float(a), fb = dtype_is_float(b);
     if (fa && fb) return promote_floats(a, b);
     if (fa || fb) return fa ? a : b;
@@ -43,6 +48,7 @@ DType dtype_promote(DType a, DType b) {
 }
 
 DType dtype_promote_weak(DType d, DKind k) {
+    if (dtype_is_complex(d)) return dtype_info[d].compute;
     if (k == KIND_FLOAT) return dtype_to_float(d);
     if (k == KIND_INT || k == KIND_UINT) return d == DT_bool ? DT_i64 : d;
     return d;
@@ -115,7 +121,8 @@ char *type_text(const TensorType *t, char *buf, size_t size) {
     size_t at = (size_t)snprintf(buf, size, "%s[", dtype_name(t->dtype));
     for (int i = 0; i < t->rank && at < size; i++) {
         const char *comma = i ? ", " : "";
-        at += (size_t)(t->dims[i] == UNKNOWN_SIZE
+        at += (size_t)(t->dims[i] == ANY_SIZES ? snprintf(buf + at, size - at, "...")
+                       : t->dims[i] == UNKNOWN_SIZE
                            ? snprintf(buf + at, size - at, "%sNone", comma)
                            : snprintf(buf + at, size - at, "%s%lld", comma, (long long)t->dims[i]));
     }

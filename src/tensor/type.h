@@ -8,12 +8,19 @@ typedef enum DType {
     DT_NONE = -1,
 #define DTYPE(token, ctype, nbytes, kind, compute, name) DT_##token,
 #include "tensor/dtype.def"
+    NREAL, /* those that loops know */
+    BEFORE_COMPLEX = NREAL - 1,
+#include "tensor/complex.def"
 #undef DTYPE
     NDTYPES
 } DType;
-enum { MAX_RANK = DIP_MAX_RANK, UNKNOWN_SIZE = -1 /* of a placeholder */ };
+enum {
+    MAX_RANK = DIP_MAX_RANK,
+    UNKNOWN_SIZE = -1, /* of a placeholder */
+    ANY_SIZES = -2     /* the only size of a placeholder for any number of axes */
+};
 
-typedef enum DKind { KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT } DKind;
+typedef enum DKind { KIND_BOOL, KIND_UINT, KIND_INT, KIND_FLOAT, KIND_COMPLEX } DKind;
 
 typedef struct TensorType {
     uint8_t dtype;
@@ -29,21 +36,23 @@ extern const DTypeInfo dtype_info[NDTYPES];
 
 static inline int64_t dtype_size(DType d) { return dtype_info[d].nbytes; }
 static inline bool dtype_is_float(DType d) { return dtype_info[d].kind == KIND_FLOAT; }
-static inline bool dtype_is_integer(DType d) {
-    return dtype_info[d].kind != KIND_FLOAT && d != DT_bool;
-}
+static inline bool dtype_is_complex(DType d) { return dtype_info[d].kind == KIND_COMPLEX; }
+/* Floats and complex numbers. */
+static inline bool dtype_is_smooth(DType d) { return dtype_info[d].kind >= KIND_FLOAT; }
 static inline bool dtype_is_int(DType d) {
     return dtype_info[d].kind == KIND_INT || dtype_info[d].kind == KIND_UINT;
 }
+static inline bool dtype_is_integer(DType d) { return dtype_is_int(d); }
 static inline const char *dtype_name(DType d) { return dtype_info[d].name; }
 /* "float32" or "f32" -> DT_f32; DT_NONE when unknown. */
 DType dtype_find(const char *name);
 /* The type two tensors meet in (docs/semantics.md, promotion table). */
 DType dtype_promote(DType a, DType b);
-/* A Python scalar of kind `k` beside a tensor of type `d`: weak, it only raises the category. */
+/* A Python scalar of kind `k` beside a tensor of type `d`: weak, it only raises the category;
+ * beside complex numbers it is a real number of their precision. */
 DType dtype_promote_weak(DType d, DKind k);
-/* f32 for integers and bool; floats stay. */
-static inline DType dtype_to_float(DType d) { return dtype_is_float(d) ? d : DT_f32; }
+/* f32 for integers and bool; floats and complex types stay. */
+static inline DType dtype_to_float(DType d) { return dtype_is_smooth(d) ? d : DT_f32; }
 
 static inline int64_t type_count(const TensorType *t) {
     int64_t n = 1;

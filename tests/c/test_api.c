@@ -141,7 +141,17 @@ static void test_dtypes(void) {
         CHECK_NEAR(item(t), 1, 0);
         dip_unref(t);
     }
-    CHECK_FAILS(dip_number((dip_DType)13, 1, &t), TYPE, "dtype 13");
+    CHECK(dip_dtype_size(DIP_C128) == 16 && dip_dtype_promote(DIP_F64, DIP_C64) == DIP_C128);
+    CHECK_FAILS(dip_number(DIP_C64, 1, &t), TYPE, "complex64");
+    CHECK_OK(dip_tensor(DIP_C64, 0, NULL, (float[]){3, 4}, &t));
+    double v;
+    CHECK_FAILS(dip_item(t, &v), TYPE, "complex64");
+    dip_Tensor *size = NULL;
+    CHECK_OK(dip_call("abs", 1, &t, NULL, 1, &size));
+    CHECK_NEAR(item(size), 5, 0);
+    dip_unref(size);
+    dip_unref(t);
+    CHECK_FAILS(dip_number((dip_DType)15, 1, &t), TYPE, "dtype 15");
     CHECK_FAILS(dip_number(DIP_F32, 1, NULL), VALUE, "out is NULL");
 }
 

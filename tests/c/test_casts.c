@@ -34,7 +34,7 @@ static Wide int_from_float(DType to, double v) {
 
 /* Rounded once, halves to even; a double cannot say so for 64-bit integers. */
 static double float_from_int(DType to, Wide w) {
-    static const int digits[NDTYPES] = {[DT_f16] = 11, [DT_bf16] = 8, [DT_f32] = 24, [DT_f64] = 53};
+    static const int digits[NREAL] = {[DT_f16] = 11, [DT_bf16] = 8, [DT_f32] = 24, [DT_f64] = 53};
     Wide size = w < 0 ? -w : w;
     int shift = 0;
     while (size >> shift >= (Wide)1 << digits[to]) shift++;
@@ -84,7 +84,7 @@ static int put_floats(double *v) {
             v[n] = -v[n - 1];
             n++;
         }
-    for (DType d = 0; d < NDTYPES; d++) {
+    for (DType d = 0; d < NREAL; d++) {
         if (dtype_is_float(d) || d == DT_bool) continue;
         double ends[] = {(double)lowest_of(d), (double)top_of(d)};
         for (int e = 0; e < 2; e++) {
@@ -124,8 +124,8 @@ static Tensor *make_input(DType d) {
 
 static void test_casts(void) {
     shown = 0;
-    for (DType from = 0; from < NDTYPES; from++)
-        for (DType to = 0; to < NDTYPES; to++) {
+    for (DType from = 0; from < NREAL; from++)
+        for (DType to = 0; to < NREAL; to++) {
             Tensor *x = make_input(from), *r;
             if (CHECK_OK(dispatch1(OP_cast, &(attrs_cast){.dtype = to}, x, &r))) {
                 for (int64_t i = 0; i < tensor_count(x); i++) check_cast(from, to, x, r, i);

@@ -227,13 +227,13 @@ static void test_op(const Op *op) {
         if (strcmp(c->op, op->name) != 0) continue;
         CasePlan p;
         bool good = CHECK(case_plan(c, &p));
-        for (DType d = 0; good && d < NDTYPES; d++)
+        for (DType d = 0; good && d < NREAL; d++)
             if (takes(op, d)) test_case_values(&p, d, tolerance);
         if (good) case_done(&p);
         has_case = true;
     }
     CHECK(has_case);
-    for (DType d = 0; d < NDTYPES; d++)
+    for (DType d = 0; d < NREAL; d++)
         if (takes(op, d)) test_special(op, d, tolerance * special_factor(op));
     largest = INFINITY;
     CLOSE(op->name);

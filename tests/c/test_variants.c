@@ -184,7 +184,7 @@ static void change_attr(const AttrSpec *spec, char *field, int how) {
     case ATTR_INTS: memcpy(field, &list, sizeof list); break;
     case ATTR_STR: snprintf(field, ATTR_STR_MAX, "%s", how % 2 ? "" : "nonsense"); break;
     case ATTR_BOOL: *(int64_t *)(void *)field = how % 2; break;
-    case ATTR_DTYPE: *(int64_t *)(void *)field = how % NDTYPES; break;
+    case ATTR_DTYPE: *(int64_t *)(void *)field = how % NREAL; break;
     case ATTR_INT: memcpy(field, &odd[how], sizeof(int64_t)); break;
     }
 }

@@ -81,7 +81,7 @@ static void change_dims(Fuzz *f, TensorType *t) {
 static void change_input(Fuzz *f, CaseInput *in) {
     static const double odd[] = {0, 1, -1, 1e9, -1e9, 1e300, INFINITY, NAN, 0.5, -3};
     switch (draw(f, 6)) {
-    case 0: in->type.dtype = (uint8_t)draw(f, NDTYPES); break;
+    case 0: in->type.dtype = (uint8_t)draw(f, NREAL); break;
     case 1: in->lo = odd[draw(f, COUNT_OF(odd))], in->hi = in->lo + 1; break;
     case 2: in->is_absent = !in->is_number && one_in(f, 4); break;
     default:
@@ -99,7 +99,7 @@ static void change_attr(Fuzz *f, const AttrSpec *spec, void *attrs) {
     switch (spec->kind) {
     case ATTR_INT: *(int64_t *)at = odd_int(f); break;
     case ATTR_BOOL: *(int64_t *)at = (int64_t)draw(f, 2); break;
-    case ATTR_DTYPE: *(int64_t *)at = (int64_t)draw(f, NDTYPES); break;
+    case ATTR_DTYPE: *(int64_t *)at = (int64_t)draw(f, NREAL); break;
     case ATTR_FLT: *(double *)at = numbers[draw(f, COUNT_OF(numbers))]; break;
     case ATTR_STR:
         memset(at, 0, sizeof(AttrStr));

@@ -196,7 +196,7 @@ static void add_bait(Fuzz *f) {
         if (one_in(f, 2)) pair[0] = pair[1], pair[1] = v;
         add_op(f, binary[draw(f, COUNT_OF(binary))], NULL, 2, pair);
     } else if (one_in(f, 2)) {
-        attrs_cast there = {.dtype = (int64_t)draw(f, NDTYPES)}, back = {.dtype = type.dtype};
+        attrs_cast there = {.dtype = (int64_t)draw(f, NREAL)}, back = {.dtype = type.dtype};
         Value w = add_op(f, OP_cast, &there, 1, &v);
         if (w) add_op(f, OP_cast, &back, 1, &w);
     } else {

@@ -87,6 +87,18 @@ def test_set_inputs(graph_mode) -> None:
     assert net.get_inputs() is None
 
 
+def test_any_number_of_axes(graph_mode) -> None:
+    net = nn.ReLU()
+    net.set_inputs(ms.Tensor(dtype=ms.float32))
+    assert net.get_inputs()[0].shape == (...,) and "[...]" in repr(net.get_inputs()[0])
+    for sizes in ((), (3,), (2, 1, 4)):
+        assert net(rows(*sizes)).shape == sizes
+    with pytest.raises(TypeError, match="float16.*float32"):
+        net(rows(2).astype(ms.float16))
+    with pytest.raises(ValueError, match="can not be None"):
+        ms.Tensor(dtype=ms.float32) + 1
+
+
 def test_constants_among_the_inputs(graph_mode) -> None:
     class Scale(nn.Cell):
         def construct(self, x, factors):

@@ -247,6 +247,13 @@ def test_rows_of_a_cache():
     np.testing.assert_array_equal(table.asnumpy(), want)
 
 
+def test_a_vector_as_the_weight_of_dense():
+    x, w, b = RNG.normal(size=(2, 3)), RNG.normal(size=3), RNG.normal()
+    got = ops.Dense()(ms.Tensor(x), ms.Tensor(w), ms.Tensor(b, ms.float64))
+    np.testing.assert_allclose(got.asnumpy(), x @ w + b, rtol=1e-12)
+    np.testing.assert_allclose(ops.Dense()(ms.Tensor(x[0]), ms.Tensor(w)).item(), x[0] @ w)
+
+
 def test_attributes_at_the_call():
     x = ms.Tensor(f32([[1, 2], [3, 4]]))
     assert ops.CumProd()(x, 1).tolist() == [[1, 2], [3, 12]]

@@ -416,3 +416,12 @@ def test_the_public_names_stand_in_common_too() -> None:
     from diptych.common import Parameter, Tensor, jit
 
     assert (Parameter, Tensor, jit) == (ms.Parameter, ms.Tensor, ms.jit)
+
+
+def test_format():
+    x = ms.Tensor(2 / 3)
+    assert f"{x:.3f}" == "0.667" and f"{ms.Tensor(5):>4d}" == "   5" and f"{x}" == str(x)
+    assert f"{ms.Tensor([1, 2])}" == "[1 2]"
+    assert f"{ms.Parameter(ms.Tensor(1.5), name='w'):.1e}" == "1.5e+00"
+    with pytest.raises(TypeError, match="'.3f' is for one number; the tensor has shape"):
+        f"{ms.Tensor([1.0, 2.0]):.3f}"

@@ -7,6 +7,8 @@ from typing import Any
 from .._core import (
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -25,6 +27,8 @@ __all__ = [
     "DType",
     "bfloat16",
     "bool_",
+    "complex128",
+    "complex64",
     "double",
     "dtype_to_nptype",
     "dtype_to_pytype",
@@ -70,7 +74,7 @@ def dtype_to_nptype(dtype: Any) -> Any:
 
 
 def dtype_to_pytype(dtype: Any) -> type:
-    """bool, int or float.
+    """bool, int, float or complex.
 
     >>> import diptych as ms
     >>> from diptych import ops
@@ -78,6 +82,8 @@ def dtype_to_pytype(dtype: Any) -> type:
     <class 'float'>
     """
     d = DType(dtype)
+    if d.is_complex:
+        return complex
     return float if d.is_floating_point else bool if d is bool_ else int
 
 

@@ -248,6 +248,17 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return op_table["tensor_scatter_elements"](self, index, src, dim, "add")
 
 
+def format_of(self: Tensor, spec: str) -> str:
+    """``f"{x:.3f}"`` of one number as Python formats it; without a format, ``str(x)``."""
+    if not spec:
+        return str(self)
+    if self.ndim:
+        raise TypeError(
+            f"the format {spec!r} is for one number; the tensor has shape {tuple(self.shape)}"
+        )
+    return format(self.item(), spec)
+
+
 def set_data(self: Tensor, data: Any) -> Tensor:
     """The handle shows another value from now on."""
     return _core.repoint(self, data if isinstance(data, Tensor) else Tensor(data))
@@ -303,6 +314,7 @@ _HERE = {
     "__array__": _here.array_protocol,
     "__reduce__": _here.reduce,
     "__deepcopy__": _here.deepcopy,
+    "__format__": format_of,
     "reshape": reshape,
     "view": view,
     "view_as": view_as,
@@ -378,7 +390,7 @@ repeat_interleave roll round rsqrt scatter scatter_add select sigmoid sign sin s
 log_softmax sort split sqrt square squeeze std sub sum swapaxes tan tanh topk trace tril triu
 trunc trunc_div unbind unfold unique unsqueeze unstack var where xlogy isclose allclose take
 masked_scatter tensor_split diff logaddexp cov kron addbmm addmm addmv addr aminmax argwhere baddbmm
-approximate_equal inv
+approximate_equal inv real imag conj
 bucketize corrcoef deg2rad diag_embed diagflat dsplit fliplr flipud float_power fmax fmin frac ger
 heaviside histc hsplit inner logaddexp2 logcumsumexp logit movedim msort nansum negative positive
 rad2deg rot90 sinc unique_consecutive vsplit

@@ -141,7 +141,9 @@ def deepcopy(self: Tensor, memo: dict) -> Tensor:
 def filled_tensor(shape: Any, dtype: Any, init: Any) -> Tensor:
     """Tensor(shape=..., dtype=..., init=...)."""
     if shape is None:
-        if init is not None or dtype is not None:
+        if init is None and dtype is not None:
+            return _core.placeholder(dtype, (...,))
+        if init is not None:
             raise ValueError("Tensor: give input_data, or shape with dtype")
         return op_table["zeros"]((0,))
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)

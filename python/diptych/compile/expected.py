@@ -14,6 +14,8 @@ Sizes = tuple[int | None, ...]
 
 
 def _fits(shape: Sizes, wanted: Sizes) -> bool:
+    if wanted == (...,):
+        return True
     return len(shape) == len(wanted) and all(
         w is None or n == w for n, w in zip(shape, wanted, strict=True)
     )

@@ -388,7 +388,8 @@ class Cell(_core.Cell):
         """Says what calls in GRAPH_MODE get: for each input a Tensor, another object that calls
         give as it is, or None for anything. Sizes None, as in ``Tensor(shape=[None, 3],
         dtype=ms.float32)``, may be any, and one graph serves them all; calls with other sizes are a
-        ValueError. Without inputs: calls get anything.
+        ValueError. ``Tensor(dtype=ms.float32)`` stands for any sizes and number of axes. Without
+        inputs: calls get anything.
 
         >>> import diptych as ms
         >>> net = ms.nn.Dense(3, 2)

@@ -14,6 +14,7 @@ __all__ = [
     "block_diag",
     "cdist",
     "cholesky_inverse",
+    "complex",
     "corrcoef",
     "cov",
     "cross",
@@ -209,6 +210,17 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
     solve, one = _table["solve_triangular"], _table["eye"](input_x.shape[0], dtype=input_x.dtype)
     half = solve(input_x, one, trans=upper, lower=not upper)
     return solve(input_x, half, trans=not upper, lower=not upper)
+
+
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers of their parts: float32 tensors of one shape give complex64, float64 ones
+    complex128.
+
+    >>> from diptych import Tensor, ops
+    >>> ops.complex(Tensor([1.0, 2.0]), Tensor([0.0, -1.0])).tolist()
+    [(1+0j), (2-1j)]
+    """
+    return _table["complex_core"](real, imag)
 
 
 def cov(

@@ -127,7 +127,7 @@ def inv(x: Tensor) -> Tensor:
     >>> ops.inv(Tensor([1, -2, 0])).tolist(), ops.inv(Tensor([4.0])).tolist()
     ([1, 0, 0], [0.25])
     """
-    if x.dtype.is_floating_point:
+    if x.dtype.is_floating_point or x.dtype.is_complex:
         return _table["reciprocal"](x)
     return _table["where"](_table["equal"](_table["abs"](x), 1), x, 0)
 

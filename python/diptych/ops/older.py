@@ -42,6 +42,10 @@ def _roll(x: Tensor, shift: Any, axis: Any) -> Tensor:
     return _table["roll"](x, shift, axis)
 
 
+def _conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
+    return _table["conj"](_table["transpose"](x, perm))
+
+
 def _update_cache(input_x: Any, indices: Tensor, updates: Tensor, max_num: int) -> Tensor:
     """Rows ``indices`` of a table take over updates in place; indices below 0 or from max_num on
     are left out. Gives 0."""
@@ -63,7 +67,8 @@ _CLASSES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "CholeskyInverse": (algebra.cholesky_inverse, ("upper",)),
     "Cdist": (algebra.cdist, ("p",)),
     "CeLU": (_table["celu"], ("alpha",)),
-    "ConjugateTranspose": (_table["transpose"], ()),
+    "Complex": (algebra.complex, ()),
+    "ConjugateTranspose": (_conjugate_transpose, ()),
     "Cross": (algebra.cross, ("dim",)),
     "DivNoNan": (_div_no_nan, ()),
     "Heaviside": (numeric.heaviside, ()),

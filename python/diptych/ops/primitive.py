@@ -216,6 +216,13 @@ def _conv2d_transpose(
     )
 
 
+def _dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    if weight.ndim != 1:
+        return op_table["dense"](x, weight, bias)
+    bias = None if bias is None else bias.reshape((1,))
+    return op_table["squeeze"](op_table["dense"](x, weight.expand_dims(0), bias), -1)
+
+
 def _conv2d_input(
     dout: Tensor, weight: Tensor, input_size: Any, out_channel: int = 0, kernel_size: Any = 0,
     pad_mode: str = "valid", pad: Any = 0, pad_list: Any = None, mode: int = 1, stride: Any = 1,
@@ -368,6 +375,7 @@ _wrap("ArgMinWithValue", _with_index("min_with_index"), "axis", "keep_dims")
 _wrap("BatchMatMul", op_table["matmul"], "transpose_a", "transpose_b")
 _wrap("Conv2D", _conv2d, "out_channel", "kernel_size", "mode", "pad_mode", "pad", "stride",
       "dilation", "group")
+_wrap("Dense", _dense)
 _wrap("Conv2DBackpropInput", _conv2d_input, "out_channel", "kernel_size", "pad_mode", "pad",
       "pad_list", "mode", "stride", "dilation", "group")
 _wrap("MaxPool", _pool(layers.max_pool2d), "kernel_size", "strides", "pad_mode", "data_format")

@@ -36,3 +36,15 @@ def solve_triangular(
     if unit_diagonal:
         half = half - half * np.eye(a.shape[-1]) + np.eye(a.shape[-1])
     return np.linalg.solve(_swapped(half, trans), b)
+
+
+def real(x: Array) -> Array:
+    return np.real(x)
+
+
+def imag(x: Array) -> Array:
+    return np.zeros_like(x)
+
+
+def conj(x: Array) -> Array:
+    return np.conj(x)
