@@ -379,3 +379,36 @@ def test_names_at_the_top_are_those_of_train():
         assert getattr(ms, name) is getattr(ms.train, name)
     with pytest.raises(AttributeError, match="no attribute 'Modell'"):
         ms.Modell  # noqa: B018
+
+
+def test_custom_mixed_precision():
+    seen = {}
+
+    class Seen(nn.Cell):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def construct(self, x):
+            seen[self.name] = x.dtype.name
+            return x
+
+    def net():
+        return nn.SequentialCell(nn.Dense(4, 4), Seen("dense"), nn.LayerNorm((4,)), Seen("norm"))
+
+    x = ops.ones((2, 4))
+    ms.amp.custom_mixed_precision(net(), white_list=[nn.Dense])(x)
+    assert seen == {"dense": "float16", "norm": "float32"}
+    plain = net()
+    want = plain(x).asnumpy()
+    made = ms.amp.custom_mixed_precision(plain, black_list=[nn.Dense, nn.LayerNorm, Seen])(x)
+    np.testing.assert_array_equal(made.asnumpy(), want)
+    ms.amp.custom_mixed_precision(plain, black_list=ms.amp.get_black_list())(x)
+    assert seen == {"dense": "float16", "norm": "float16"}
+    changed = ms.amp.get_white_list()
+    changed.clear()
+    assert nn.Conv2d in ms.amp.get_white_list()
+    with pytest.raises(ValueError, match="one of 'white_list' and 'black_list'"):
+        ms.amp.custom_mixed_precision(net())
+    with pytest.raises(TypeError, match="'white_list' holds 3"):
+        ms.amp.custom_mixed_precision(net(), white_list=[3])

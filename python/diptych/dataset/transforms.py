@@ -52,7 +52,10 @@ _COMPARE = {
 }
 
 
-def _operations(where: str, transforms: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
+def check_operations(
+    where: str, transforms: Sequence[Callable[..., Any]]
+) -> list[Callable[..., Any]]:
+    """The transforms as a list, each of them callable."""
     if not isinstance(transforms, list | tuple) or not transforms:
         raise TypeError(f"{where}: 'transforms' is {transforms!r}; it must be a list of callables")
     for operation in transforms:
@@ -61,7 +64,7 @@ def _operations(where: str, transforms: Sequence[Callable[..., Any]]) -> list[Ca
     return list(transforms)
 
 
-def _run(operations: Sequence[Callable[..., Any]], columns: tuple[Any, ...]) -> Any:
+def run_operations(operations: Sequence[Callable[..., Any]], columns: tuple[Any, ...]) -> Any:
     """One operation after the other; a lone column comes bare."""
     for operation in operations:
         made = operation(*columns)
@@ -79,7 +82,7 @@ class Compose(Transform):
     """
 
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
-        self.transforms = _operations("Compose", transforms)
+        self.transforms = check_operations("Compose", transforms)
         self.uniform = all(getattr(operation, "uniform", False) for operation in self.transforms)
 
     def block(self, columns: list[np.ndarray], draws: Draws) -> list[np.ndarray]:
@@ -88,7 +91,7 @@ class Compose(Transform):
         return columns
 
     def __call__(self, *columns: Any) -> Any:
-        return _run(self.transforms, columns)
+        return run_operations(self.transforms, columns)
 
 
 def flattened(operations: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
@@ -111,12 +114,12 @@ class RandomApply(Transform):
     uniform = False
 
     def __init__(self, transforms: Sequence[Callable[..., Any]], prob: float = 0.5) -> None:
-        self.transforms = _operations("RandomApply", transforms)
+        self.transforms = check_operations("RandomApply", transforms)
         self.prob = check_prob("RandomApply", prob)
 
     def __call__(self, *columns: Any) -> Any:
         chosen = self.transforms if current().uniform()[0] < self.prob else []
-        return _run(chosen, columns)
+        return run_operations(chosen, columns)
 
 
 class RandomChoice(Transform):
@@ -130,10 +133,12 @@ class RandomChoice(Transform):
     uniform = False
 
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
-        self.transforms = _operations("RandomChoice", transforms)
+        self.transforms = check_operations("RandomChoice", transforms)
 
     def __call__(self, *columns: Any) -> Any:
-        return _run([self.transforms[current().integers(len(self.transforms))[0]]], columns)
+        return run_operations(
+            [self.transforms[current().integers(len(self.transforms))[0]]], columns
+        )
 
 
 class RandomOrder(Transform):
@@ -147,11 +152,11 @@ class RandomOrder(Transform):
     uniform = False
 
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
-        self.transforms = _operations("RandomOrder", transforms)
+        self.transforms = check_operations("RandomOrder", transforms)
 
     def __call__(self, *columns: Any) -> Any:
         order = current().generator().permutation(len(self.transforms))
-        return _run([self.transforms[i] for i in order], columns)
+        return run_operations([self.transforms[i] for i in order], columns)
 
 
 class TypeCast(Transform):

@@ -14,15 +14,25 @@ from ..nn.loss_scale import TrainOneStepWithLossScaleCell
 from ..nn.optim import Optimizer
 from ..nn.optim.optimizer import OptimizerAround
 from ..nn.wrap import TrainOneStepCell, WithLossCell, check_cell
-from .loss_scale_manager import FixedLossScaleManager, LossScaleManager
+from .loss_scale_manager import (
+    DynamicLossScaleManager,
+    FixedLossScaleManager,
+    LossScaleManager,
+)
 
 __all__ = [
+    "DynamicLossScaleManager",
     "DynamicLossScaler",
+    "FixedLossScaleManager",
+    "LossScaleManager",
     "LossScaler",
     "StaticLossScaler",
     "all_finite",
     "auto_mixed_precision",
     "build_train_network",
+    "custom_mixed_precision",
+    "get_black_list",
+    "get_white_list",
     "scale_loss",
 ]
 
@@ -103,6 +113,60 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "flo
             cell.to_float(ops.float32)
         elif chosen:
             _compute_in(cell, dtype)
+    return _OutputTo32(network)
+
+
+def get_white_list() -> list[type]:
+    """The kinds of layers that level "O1" computes in 16 bits: a new list, to be changed for
+    custom_mixed_precision.
+
+    >>> import diptych as ms
+    >>> ms.nn.Dense in ms.amp.get_white_list()
+    True
+    """
+    return list(_narrow_layers())
+
+
+def get_black_list() -> list[type]:
+    """The kinds of layers that level "O2" leaves in float32.
+
+    >>> import diptych as ms
+    >>> ms.nn.LayerNorm in ms.amp.get_black_list()
+    True
+    """
+    return list(_wide_layers())
+
+
+def custom_mixed_precision(
+    network: Cell,
+    *,
+    white_list: Sequence[type] | None = None,
+    black_list: Sequence[type] | None = None,
+    dtype: Any = "float16",
+) -> Cell:
+    """The network with the kinds of layers in white_list, or all but those in black_list, set to
+    compute in ``dtype``; weights stay as they are, results are float32. One list must be given.
+
+    >>> import diptych as ms
+    >>> net = ms.nn.SequentialCell(ms.nn.Dense(2, 3), ms.nn.ReLU())
+    >>> net = ms.amp.custom_mixed_precision(net, white_list=[ms.nn.Dense], dtype="bfloat16")
+    >>> net(ms.ops.ones((1, 2))).dtype
+    Float32
+    """
+    where = "custom_mixed_precision"
+    check_cell(where, "network", network)
+    if (white_list is None) == (black_list is None):
+        raise ValueError(f"{where}: one of 'white_list' and 'black_list' must be given")
+    name, given = ("white_list", white_list) if black_list is None else ("black_list", black_list)
+    for kind in given:  # type: ignore[union-attr]
+        if not (isinstance(kind, type) and issubclass(kind, Cell)):
+            raise TypeError(f"{where}: '{name}' holds {kind!r}; it must hold classes of Cells")
+    kinds = tuple(given)  # type: ignore[arg-type]
+    for _, cell in network.cells_and_names():
+        if isinstance(cell, kinds) == (black_list is None):
+            _compute_in(cell, dtype)
+        elif black_list is not None:
+            cell.to_float(ops.float32)
     return _OutputTo32(network)
 
 

@@ -22,8 +22,11 @@ from .color import (
     AdjustSaturation,
     Grayscale,
     Invert,
+    RandomColor,
     RandomColorAdjust,
     RandomGrayscale,
+    RandomLighting,
+    RgbToBgr,
 )
 from .effects import (
     AdjustSharpness,
@@ -34,7 +37,19 @@ from .effects import (
     RandomErasing,
     Solarize,
 )
-from .formats import HWC2CHW, Decode, Normalize, Rescale, ToNumpy, ToPIL, ToTensor, ToType
+from .formats import (
+    HWC2CHW,
+    Decode,
+    LinearTransformation,
+    Normalize,
+    NormalizePad,
+    PilToTensor,
+    Rescale,
+    ToNumpy,
+    ToPIL,
+    ToTensor,
+    ToType,
+)
 from .geometry import (
     CenterCrop,
     Crop,
@@ -53,6 +68,18 @@ from .geometry import (
 )
 from .image import Border, ImageBatchFormat, Inter
 from .mix import CutMixBatch, MixUpBatch
+from .perspective import Perspective, RandomPerspective
+from .subpolicy import RandomSelectSubpolicy, UniformAugment
+from .views import (
+    Erase,
+    FiveCrop,
+    PadToSize,
+    RandomResize,
+    ResizedCrop,
+    SliceMode,
+    SlicePatches,
+    TenCrop,
+)
 
 __all__ = [
     "HWC2CHW",
@@ -73,20 +100,28 @@ __all__ = [
     "CutOut",
     "Decode",
     "Equalize",
+    "Erase",
+    "FiveCrop",
     "GaussianBlur",
     "Grayscale",
     "HorizontalFlip",
     "ImageBatchFormat",
     "Inter",
     "Invert",
+    "LinearTransformation",
     "MixUpBatch",
     "Normalize",
+    "NormalizePad",
     "Pad",
+    "PadToSize",
+    "Perspective",
+    "PilToTensor",
     "Posterize",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
     "RandomAutoContrast",
+    "RandomColor",
     "RandomColorAdjust",
     "RandomCrop",
     "RandomCropDecodeResize",
@@ -95,20 +130,30 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomLighting",
+    "RandomPerspective",
     "RandomPosterize",
+    "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSelectSubpolicy",
     "RandomSharpness",
     "RandomSolarize",
     "RandomVerticalFlip",
     "Rescale",
     "Resize",
+    "ResizedCrop",
+    "RgbToBgr",
     "Rotate",
+    "SliceMode",
+    "SlicePatches",
     "Solarize",
+    "TenCrop",
     "ToNumpy",
     "ToPIL",
     "ToTensor",
     "ToType",
     "TrivialAugmentWide",
+    "UniformAugment",
     "VerticalFlip",
 ]

@@ -18,8 +18,11 @@ __all__ = [
     "AdjustSaturation",
     "Grayscale",
     "Invert",
+    "RandomColor",
     "RandomColorAdjust",
     "RandomGrayscale",
+    "RandomLighting",
+    "RgbToBgr",
 ]
 
 # The weights of ITU-R BT.601, as Pillow and OpenCV use them.
@@ -293,3 +296,74 @@ class AdjustGamma(ImageTransform):
         top = np.iinfo(x.dtype).max if x.dtype.kind in "iu" else 1
         part = np.clip(x / top, 0, None)
         return to_type(np.clip(self.gain * part**self.gamma, 0, 1) * top, x.dtype)
+
+
+class RandomColor(ImageTransform):
+    """Saturation by a factor drawn from degrees, (lowest, highest) at least 0; images (H, W, 3).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomColor((0.0, 0.0))(np.array([[[255, 0, 0]]], np.uint8))
+    array([[[76, 76, 76]]], dtype=uint8)
+    """
+
+    def __init__(self, degrees: Any = (0.1, 1.9)) -> None:
+        self.degrees = check_pair("RandomColor", "degrees", degrees, 0.0)
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        _need_rgb("RandomColor", x)
+        return saturated(x, draws.uniform(*self.degrees))
+
+
+# Principal components of ImageNet's colours, in parts of 255 (Krizhevsky et al. 2012).
+_EIGENVALUES = np.array([0.2175, 0.0188, 0.0045])
+_EIGENVECTORS = np.array(
+    [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
+)
+
+
+class RandomLighting(ImageTransform):
+    """Light of another colour: the principal components of ImageNet's colours times normal numbers
+    of standard deviation alpha are added to all pixels (Krizhevsky et al. 2012); images (H, W, 3).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RandomLighting(0.1)(np.full((4, 5, 3), 100, np.uint8)).shape
+    (4, 5, 3)
+    """
+
+    def __init__(self, alpha: float = 0.05) -> None:
+        self.alpha = check_number("RandomLighting", "alpha", alpha, 0.0)
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        _need_rgb("RandomLighting", x)
+        top = np.iinfo(x.dtype).max if x.dtype.kind in "iu" else 1.0
+        # Box and Muller's normal numbers from uniform ones.
+        radius = [np.sqrt(-2 * np.log1p(-draws.uniform())) for _ in range(3)]
+        normal = np.stack([r * np.cos(2 * np.pi * draws.uniform()) for r in radius], 1)
+        change = (self.alpha * normal * _EIGENVALUES) @ _EIGENVECTORS.T * top
+        return to_type(x + change[:, None, None].astype(np.float32), x.dtype)
+
+
+class RgbToBgr(ImageTransform):
+    """The three channels in the other order.
+
+    is_hwc: the channels are the last axis; False: the first.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RgbToBgr(is_hwc=True)(np.array([[[1, 2, 3]]]))
+    array([[[3, 2, 1]]])
+    """
+
+    def __init__(self, is_hwc: bool = False) -> None:
+        self.is_hwc = bool(is_hwc)
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        axis = 3 if self.is_hwc else 1
+        if x.ndim != 4 or x.shape[axis] != 3:
+            shape = "(H, W, 3)" if self.is_hwc else "(3, H, W)"
+            raise ValueError(
+                f"RgbToBgr: the image has shape {list(x.shape[1:])}; it must be {shape}"
+            )
+        return np.flip(x, axis)

@@ -15,7 +15,19 @@ from ..transform import Transform, check_number
 from ..transforms import TypeCast
 from .image import ImageTransform, pillow
 
-__all__ = ["Decode", "HWC2CHW", "Normalize", "Rescale", "ToNumpy", "ToPIL", "ToTensor", "ToType"]
+__all__ = [
+    "HWC2CHW",
+    "Decode",
+    "LinearTransformation",
+    "Normalize",
+    "NormalizePad",
+    "PilToTensor",
+    "Rescale",
+    "ToNumpy",
+    "ToPIL",
+    "ToTensor",
+    "ToType",
+]
 
 ToType = TypeCast
 
@@ -147,6 +159,47 @@ class Normalize(ImageTransform):
         return made
 
 
+class NormalizePad(Normalize):
+    """Normalize, with a fourth channel of zeros behind the three.
+
+    Args:
+        mean, std: three numbers; std above 0.
+        dtype: "float32" or "float16".
+        is_hwc: the channels are the last axis; False: the first.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.NormalizePad([1.0] * 3, [2.0] * 3)(np.array([[[1, 3, 5]]], np.uint8))
+    array([[[0., 1., 2., 0.]]], dtype=float32)
+    """
+
+    pointwise = False
+
+    def __init__(
+        self,
+        mean: Sequence[float],
+        std: Sequence[float],
+        dtype: str = "float32",
+        is_hwc: bool = True,
+    ) -> None:
+        super().__init__(mean, std, is_hwc)
+        if dtype not in ("float32", "float16"):
+            raise ValueError(
+                f"NormalizePad: 'dtype' is {dtype!r}; it must be 'float32' or 'float16'"
+            )
+        self.dtype = dtype
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        axis = 3 if self.is_hwc else 1
+        if x.ndim != 4 or x.shape[axis] != 3 or len(self.mean) != 3:
+            raise ValueError(
+                f"NormalizePad: the image has shape {list(x.shape[1:])} and 'mean' "
+                f"{len(self.mean)} numbers; there must be 3 channels and 3 numbers"
+            )
+        widths = [(0, int(i == axis)) for i in range(4)]
+        return np.pad(super()._apply(x, draws), widths).astype(self.dtype)
+
+
 class HWC2CHW(ImageTransform):
     """(H, W, C) to (C, H, W); (H, W) to (1, H, W).
 
@@ -187,3 +240,49 @@ def channels_first(x: np.ndarray) -> np.ndarray:
     if x.ndim == 3:
         return x[:, None]
     return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+
+
+class PilToTensor(ImageTransform):
+    """Pillow's image or an array (H, W) or (H, W, C) as (C, H, W), its numbers as they are.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.PilToTensor()(np.array([[0, 255]], np.uint8))
+    array([[[  0, 255]]], dtype=uint8)
+    """
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        return channels_first(x)
+
+
+class LinearTransformation(ImageTransform):
+    """(flat image - mean_vector) @ transformation_matrix in the image's shape, float32: whitening.
+
+    Args:
+        transformation_matrix: (d, d) for images of d numbers.
+        mean_vector: (d,).
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.LinearTransformation(2 * np.eye(2), np.ones(2))(np.array([[[1.0, 3.0]]]))
+    array([[[0., 4.]]], dtype=float32)
+    """
+
+    def __init__(self, transformation_matrix: Any, mean_vector: Any) -> None:
+        self._matrix = np.asarray(transformation_matrix, np.float32)
+        self._mean = np.asarray(mean_vector, np.float32)
+        if self._mean.ndim != 1 or self._matrix.shape != (len(self._mean),) * 2:
+            raise ValueError(
+                f"LinearTransformation: 'transformation_matrix' has shape "
+                f"{list(self._matrix.shape)} and 'mean_vector' {list(self._mean.shape)}; they must "
+                "be [d, d] and [d]"
+            )
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        flat = x.reshape(len(x), -1).astype(np.float32)
+        if flat.shape[1] != len(self._mean):
+            raise ValueError(
+                f"LinearTransformation: the image of shape {list(x.shape[1:])} has {flat.shape[1]} "
+                f"numbers; 'mean_vector' has {len(self._mean)}"
+            )
+        return ((flat - self._mean) @ self._matrix).reshape(x.shape)

@@ -69,13 +69,16 @@ def pillow(where: str) -> Any:
 class ImageTransform(Transform):
     """A transform of images (H, W) or (H, W, C), arrays or Pillow's, into arrays."""
 
-    def block(self, columns: list[np.ndarray], draws: Draws) -> list[np.ndarray]:
+    def _check(self, columns: list[np.ndarray]) -> None:
         for image in columns:
             if image.ndim not in (3, 4) or 0 in image.shape[1:] or image.dtype.kind not in "biuf":
                 raise ValueError(
                     f"{type(self).__name__}: the image is {image.dtype} of shape "
                     f"{list(image.shape[1:])}; it must hold numbers of shape (H, W) or (H, W, C)"
                 )
+
+    def block(self, columns: list[np.ndarray], draws: Draws) -> list[np.ndarray]:
+        self._check(columns)
         return super().block(columns, draws)
 
 
