@@ -312,7 +312,10 @@ static bool has_complex(const Run *r) {
 }
 
 /* Kernels know no complex numbers but by moving them. */
-static Status check_complex(const Run *r) {
+static Status check_complex(const Run *r, bool is_in) {
+    bool is_out = false;
+    for (int i = 0; i < r->nout; i++) is_out |= dtype_is_complex(r->outtypes[i].dtype);
+    if (DIP_LIKELY(!is_in && !is_out)) return OK;
     TRY(complex_check(r->op, r->nin, r->types));
     for (int i = 0; i < r->nout; i++)
         TRY(complex_check(r->op, 1, (const TensorType *[]){&r->outtypes[i]}));
@@ -321,11 +324,12 @@ static Status check_complex(const Run *r) {
 
 /* The steps after the inputs stand in r->in; record with the inputs as given. */
 static Status run_steps(Run *r) {
-    ExpandFn expand = has_complex(r) ? complex_expansion(r->op) : NULL;
+    bool is_complex = has_complex(r);
+    ExpandFn expand = is_complex ? complex_expansion(r->op) : NULL;
     if (DIP_UNLIKELY(expand != NULL)) return run_expanded(r, expand);
     TRY(convert_inputs(r));
     TRY(infer_types(r));
-    TRY(check_complex(r));
+    TRY(check_complex(r, is_complex));
     int64_t drawn[MAX_ATTRS / sizeof(int64_t)];
     bool captured = capture_is_on() && is_captured(r);
     if (r->op->kind == K_RANDOM) {

@@ -254,9 +254,7 @@ def _channel_dropout(spatial: int) -> Any:
         lead = x.shape[: x.ndim - spatial]
         drawn = dropout(_table["ones"]((*lead, *(1,) * spatial)), 1 - keep_prob)
         mask = _table["broadcast_to"](drawn != 0, x.shape)
-        scale = 1 if keep_prob == 0 else 1 / keep_prob
-        kept = _table["where"](mask, x * scale, _table["zeros_like"](x))
-        return kept.astype(x.dtype, copy=False), mask
+        return (x * drawn).astype(x.dtype, copy=False), mask
 
     run.__name__ = f"dropout{spatial}d"
     return run
