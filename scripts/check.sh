@@ -89,7 +89,8 @@ check_counts() {
     python3 tools/counts.py build/release/tests/c/counts >docs/counts.md
 }
 
-# Random calls, files and graphs under the sanitizers for FUZZ_SECONDS each, from a seed of the day.
+# Random calls, files and graphs under the sanitizers for FUZZ_SECONDS each, from a seed of the day;
+# then FUZZ_PROGRAMS random Python functions in both modes.
 check_fuzz() {
     build asan --buildtype=debugoptimized -Db_sanitize=address,undefined
     ninja -C build/asan --quiet tests/c/fuzz_calls tests/c/fuzz_files tests/c/fuzz_graphs
@@ -97,6 +98,11 @@ check_fuzz() {
         "build/asan/tests/c/fuzz_$fuzz" -s "${FUZZ_SEED:-$(date +%Y%m%d)}" \
             -t "${FUZZ_SECONDS:-300}"
     done
+    need_venv pytest
+    need_diptych
+    mkdir -p build/programs
+    PYTHONHASHSEED=0 .venv/bin/python tests/python/test_stage_fuzz.py \
+        "${FUZZ_SEED:-$(date +%Y%m%d)}" "${FUZZ_PROGRAMS:-300}" build/programs
 }
 
 # The Python tests against a package built without oneDNN.

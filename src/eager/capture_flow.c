@@ -249,7 +249,8 @@ static Status add_if(Capture *c, Tensor *condition, Side then, Side other, int n
     free(v);
     free(types);
     TRY(status);
-    bool wants = tape_wants(n, then.values) || tape_wants(n, other.values);
+    bool wants = false; /* also with the tape off: a value that a side hands on keeps its link */
+    for (int i = 0; i < n; i++) wants |= then.values[i]->link || other.values[i]->link;
     uint64_t since = min_i64((int64_t)capture_region_since(c, then.region),
                              (int64_t)capture_region_since(c, other.region));
     return wants ? record_if(condition, then, other, since, n, out) : OK;

@@ -439,6 +439,14 @@ class TestWith:
         for value, slope in ((3.0, 0.0), (1.0, 1.0)):
             assert ms.grad(ms.jit(fn))(ms.Tensor(value)).item() == slope
 
+        def chosen(x: Any) -> Any:
+            with ms.no_grad():
+                return x if x > 2 else -x
+
+        for value, slope in ((3.0, 1.0), (1.0, 0.0)):
+            for call in (chosen, ms.jit(chosen)):
+                assert ms.grad(call)(ms.Tensor(value)).item() == slope
+
 
 class TestMatch:
     """`match`

@@ -18,6 +18,11 @@ def _sizes(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 else args
 
 
+def value(self: Tensor) -> Tensor:
+    """The Tensor itself; of a Parameter its present value."""
+    return self
+
+
 def reshape(self: Tensor, *shape: Any) -> Tensor:
     """The same elements with other sizes; one may be -1."""
     return op_table["reshape"](self, _sizes(shape))
