@@ -32,6 +32,7 @@ from .common.grad import (
 )
 from .common.host import TensorSpec, host_callback
 from .common.initializer import initializer
+from .common.jacobian import jacfwd, jacrev
 from .common.mutables import mutable
 from .common.parameter import Parameter, ParameterTuple
 from .common.static import static, static_range
@@ -46,13 +47,16 @@ from .context import (
     ParallelMode,
     get_context,
     set_context,
+    set_device,
 )
 from .ops.basic import control_depend
+from .ops.vmap import vmap
 from .runtime import (
     get_rng_state,
     get_seed,
     manual_seed,
     memory_usage,
+    run_check,
     set_rng_state,
     set_seed,
 )

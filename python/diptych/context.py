@@ -225,3 +225,13 @@ def get_context(attr_key: str) -> Any:
     if attr_key not in _KEYS:
         raise _unknown(attr_key)
     return _values[attr_key]
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """Where ops run, the newer name of two settings: set_context(device_target=, device_id=).
+
+    >>> import diptych as ms
+    >>> ms.set_device("CPU")
+    """
+    more = {} if device_id is None else {"device_id": device_id}
+    set_context(device_target=device_target, **more)

@@ -21,6 +21,7 @@ __all__ = [
     "memory_usage",
     "reset_max_memory_allocated",
     "reset_peak_memory_stats",
+    "run_check",
     "set_memory_limit",
     "set_rng_state",
     "set_seed",
@@ -127,3 +128,27 @@ def synchronize() -> None:
 
 def launch_blocking() -> None:
     """Every call ends before it returns, as this asks for."""
+
+
+def run_check() -> None:
+    """Prints the version and multiplies two small matrices in both modes, to see that the
+    installation works. Raises RuntimeError when a product is wrong.
+
+    >>> import diptych as ms
+    >>> ms.run_check()
+    Diptych version: ...
+    The result of multiplication calculation is correct, ...
+    """
+    from . import __version__, jit, ops
+
+    def product() -> Any:
+        return ops.matmul(ops.ones((2, 3)), ops.ones((3, 4)))
+
+    print(f"Diptych version: {__version__}")
+    for call in (product, jit(product)):
+        if call().tolist() != [[3.0] * 4] * 2:
+            raise RuntimeError("run_check: a product of two matrices is wrong")
+    print(
+        "The result of multiplication calculation is correct, Diptych has been installed on "
+        "platform [CPU] successfully!"
+    )

@@ -12,7 +12,8 @@ import pytest
 import diptych as ms
 from diptych import dataset, models, nn, numpy, ops, train
 
-MODULES = [f"diptych.common.{name}" for name in ("grad", "initializer", "mutables")]
+MODULES = [f"diptych.common.{name}" for name in ("grad", "initializer", "jacobian", "mutables")]
+MODULES += ["diptych.context", "diptych.runtime"]
 MODULES += [
     m.name
     for part in (models, nn, numpy, ops, train)
