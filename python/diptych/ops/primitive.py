@@ -3,6 +3,7 @@ then the attributes that MindSpore passes there. Most are made from the table's 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import _core
@@ -274,6 +275,30 @@ def _resize(mode: str) -> Any:
     return run
 
 
+def _grid_sampler(
+    input_x: Tensor, grid: Tensor, interpolation_mode: str = "bilinear",
+    padding_mode: str = "zeros", align_corners: bool = False,
+) -> Tensor:
+    return op_table["grid_sample"](input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _embedding_lookup(input_params: Tensor, input_indices: Tensor, offset: int) -> Tensor:
+    """Rows input_indices - offset; zeros where there is no such row."""
+    rows, n = input_indices - offset, input_params.shape[0]
+    inside = op_table["logical_and"](rows >= 0, rows < n)
+    found = op_table["gather"](input_params, op_table["clamp"](rows, 0, n - 1), 0)
+    mask = inside.reshape((*inside.shape, *(1,) * (input_params.ndim - 1)))
+    return op_table["where"](mask, found, op_table["zeros_like"](found))
+
+
+def _einsum(inputs: Any, equation: str) -> Tensor:
+    return op_table["einsum"](inputs, equation)
+
+
+def _partial(func: Any, *args: Any) -> Any:
+    return functools.partial(func, *args)
+
+
 def _sparse_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool = False) -> Tensor:
     return composite.sparse_softmax_cross_entropy_with_logits(logits, labels, is_grad)
 
@@ -394,6 +419,12 @@ _wrap("L2Normalize", composite.l2_normalize, "axis", "epsilon")
 _wrap("L2Loss", _l2_loss)
 _wrap("ResizeBilinear", _resize("bilinear"), "size", "align_corners", "half_pixel_centers")
 _wrap("ResizeNearestNeighbor", _resize("nearest"), "size", "align_corners")
+_wrap("ResizeBilinearV2", _resize("bilinear"), "align_corners", "half_pixel_centers")
+_wrap("AdaptiveAvgPool2D", layers.adaptive_avg_pool2d, "output_size")
+_wrap("GridSampler2D", _grid_sampler, "interpolation_mode", "padding_mode", "align_corners")
+_wrap("EmbeddingLookup", _embedding_lookup)
+_wrap("Einsum", _einsum, "equation")
+_wrap("Partial", _partial)
 _wrap("AddN", composite.addn)
 _wrap("AccumulateNV2", composite.addn)
 _wrap("Meshgrid", composite.meshgrid, "indexing")
