@@ -36,6 +36,9 @@ static void test_calls(void) {
          "  return %3\n");
     body("  %3 = relu(%1) : float32[2, 3]                                         # net.py:12\n"
          "  return %3\n");
+    body(
+        "  %3 = relu(%1) : float32[2, 3] again 2                                 # a.py:1, b.py:2\n"
+        "  %4 = relu(%3) : float32[2, 3] kept 2\n  return %4\n");
 }
 
 static void test_constants(void) {
