@@ -70,8 +70,8 @@ FORMULAS: list[tuple[Callable[..., Tensor], list[Tensor], str, int]] = [
 
 
 def calls_of(f: Any) -> list[str]:
-    (entries,) = f._own.entries.values()
-    return entries[0].staged.graph.plan_calls()
+    (versions,) = f._own.versions.values()
+    return versions[0].latest.staged.graph.plan_calls()
 
 
 @pytest.mark.parametrize(("formula", "inputs", "op", "steps"), FORMULAS)
