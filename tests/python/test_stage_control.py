@@ -540,3 +540,24 @@ def test_control_flow(fn):
 
 def test_rounds_are_counted_at_run_time():
     assert_same(collatz, 1.0, 6.0, 7.0, 27.0)
+
+
+def test_numbers_inside_tuples_are_compared_at_run_time():
+    def f(x):
+        pair, n = (2, [4]), 1
+        if x > 1:
+            pair, n = (1, [4]), 2
+        return pair == (2, [4]), pair != (2, [4]), pair == (1, [4]), [n, pair] == [2, (1, [4])]
+
+    assert_same(f, *NUMBERS)
+
+
+def test_gradients_for_each_side_of_a_choice():
+    def f(x):
+        v = ops.stack([x, x + 1, x])
+        if x > 1:
+            v = v[1:]
+        slope = ms.grad(lambda t: (t * t[:1]).sum())(v)
+        return slope, ms.value_and_grad(lambda t: (t * t[-1:]).sum())(v)
+
+    assert_same(f, *NUMBERS)

@@ -155,7 +155,7 @@ def _compiled(kind: str, fn: Any, options: tuple[Any, ...], call: Callable) -> C
     return compiled_gradient(kind, fn, options, call)
 
 
-class _Differentiated:
+class Differentiated:
     """What grad and value_and_grad return: calls the function and takes gradients."""
 
     def __init__(
@@ -262,7 +262,7 @@ def grad(
     6.0
     """
     if not isinstance(fn, Tensor):
-        return _Differentiated(fn, grad_position, weights, has_aux, with_value=False)
+        return Differentiated(fn, grad_position, weights, has_aux, with_value=False)
     wanted = weights if weights is not None else grad_position
     if not isinstance(wanted, Tensor | tuple | list):
         raise TypeError("grad: for a Tensor, give the Parameters to differentiate for")
@@ -283,7 +283,7 @@ def value_and_grad(
     >>> value.item(), slope.item()
     (9.0, 6.0)
     """
-    return _Differentiated(fn, grad_position, weights, has_aux, with_value=True)
+    return Differentiated(fn, grad_position, weights, has_aux, with_value=True)
 
 
 def _seeds(roots: Sequence[Tensor], given: tuple[Any, ...]) -> list[Tensor]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from ..common.grad import alias
+from ..common.grad import Differentiated, alias
 from ..common.parameter import Parameter
 from .access import get_attribute, writable
 from .builder import value_id
@@ -86,6 +86,8 @@ def call(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if isinstance(fn, _core.Cell):
         name = "_call_special" if fn._is_special else "construct"
         return call(interp, get_attribute(interp, fn, name), args, kwargs)
+    if kind is Differentiated and any(type(a) is Choice for a in args):
+        return interp.lift(lambda *plain: call(interp, fn, plain, kwargs), *args)
     method = getattr(kind, "__call__", None)  # noqa: B004  not whether, but which
     if isinstance(method, types.FunctionType):
         return call(interp, types.MethodType(method, fn), args, kwargs)

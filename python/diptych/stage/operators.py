@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, op_table
 from .text import is_late
-from .values import Choice, LazyText, Scalar, Undef
+from .values import Choice, LazyText, Scalar, Undef, contains
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -80,8 +80,24 @@ def binary(interp: Interpreter, fn: Callable, a: Any, b: Any) -> Any:
     if Scalar in kinds:
         return _scalars(interp, fn, a, b)
     if kinds[0] in _SIMPLE and kinds[1] in _SIMPLE:
+        if kinds[0] is kinds[1] and kinds[0] in (list, tuple) and fn in (operator.eq, operator.ne):
+            return _equal_items(interp, fn, a, b)
         return fn(a, b)
     return _special(interp, fn, a, b)
+
+
+def _equal_items(interp: Interpreter, fn: Callable, a: Any, b: Any) -> Any:
+    """Whether lists or tuples are equal: numbers in them may be known at run time only."""
+    if len(a) != len(b) or not any(contains(v, (Scalar, Choice)) for v in (a, b)):
+        return fn(a, b)
+    equal: Any = True
+    for x, y in zip(a, b, strict=True):
+        same = binary(interp, operator.eq, x, y)
+        if same is False:
+            return fn is operator.ne
+        if same is not True:
+            equal = same if equal is True else binary(interp, operator.and_, equal, same)
+    return equal if fn is operator.eq else binary(interp, operator.xor, equal, True)
 
 
 def _special(interp: Interpreter, fn: Callable, a: Any, b: Any) -> Any:
