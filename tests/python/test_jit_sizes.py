@@ -511,3 +511,43 @@ def test_saved_graphs_name_sizes(tmp_path) -> None:
         ms.set_context(save_graphs=0)
     texts = [p.read_text() for p in sorted(tmp_path.iterdir())]
     assert "float32[3]" in texts[0] and "float32[s0]" in texts[1]
+
+
+def test_errors_that_only_sizes_cause_in_branches() -> None:
+    def f(x: ms.Tensor) -> Any:
+        if x.sum() > 0:
+            return x * x.shape[0].bit_length()
+        return x
+
+    g = ms.jit(f)
+    for n in (3, 5, 8, 3):
+        for x in (block(n, 4), ops.ones((n, 4))):
+            same(g(x), f(x))
+
+
+def test_errors_of_branches_are_raised_for_any_size() -> None:
+    def f(x: ms.Tensor) -> Any:
+        if x.sum() > 0:
+            raise KeyError(f"{x.shape[0]} rows")
+        return x * x.shape[0]
+
+    g = ms.jit(f)
+    for n in (3, 5, 8, 3):
+        same(g(-ops.ones((n, 4))), f(-ops.ones((n, 4))))
+        with pytest.raises(KeyError, match=f"{n} rows"):
+            g(ops.ones((n, 4)))
+    assert g.cache_info()["compiles"] == 2
+
+
+def test_sides_of_other_sizes() -> None:
+    def f(x: ms.Tensor) -> Any:
+        y = x + 1
+        if x.sum() > 0:
+            x = ops.tile(x, (3, 1)) if x[0, 0] > 0 and x.shape[0] > 2 else x[::1]
+            x = x + 1
+        return x, x.shape == y.shape, len(x), ms.grad(lambda v: (v * v[:1]).mean())(x)
+
+    g = ms.jit(f)
+    for n in (3, 4, 9, 4, 5, 2, 1, 3):
+        for x in (ops.ones((n, 4)), -ops.ones((n, 4)), block(n, 4)):
+            same(g(x), f(x))

@@ -12,6 +12,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from ..context import get_context
+from ..stage.builder import Free
 from ..stage.result import Staged
 from ..stage.stage import Seal, stage
 from . import mode
@@ -59,6 +60,8 @@ class Again:
                 return made
             inputs, outputs = map(list, made)
             graph.outputs([*outputs, *seal(graph, inputs, outputs)], *self._levels)
+        except (ValueError, TypeError, RuntimeError) as error:
+            return str(error)
         finally:
             if _core.is_capturing():
                 graph.end()
@@ -76,33 +79,45 @@ def capture(
 ) -> tuple[Entry, Again | None, str | None]:
     """The function for arguments like these; ``capture_mode``: "ast" or "trace". ``for_any_size``:
     also what makes it for other sizes of the axes that are free, or None and why not."""
-    free = signature.free if for_any_size else None
-    name = getattr(fn, "__qualname__", type(fn).__name__)
-    level, folder = get_context("save_graphs"), get_context("save_graphs_path")
-    seal, gradients = _sealing(signature.records, f"{name}_captured" if level >= 2 else None)
-    if capture_mode == "trace":
-        staged = trace(
-            fn, args, kwargs, signature.leaves, records=signature.records, seal=seal, free=free
-        )
-    else:
-        staged = stage(
-            fn,
-            args,
-            kwargs,
-            records=signature.records,
-            seal=seal,
-            numbers=signature.numbers,
-            free=free,
-        )
-    entry = Entry(staged, gradients[0] if gradients else None)
+    staged, gradient = _captured(
+        capture_mode, fn, args, kwargs, signature, signature.free if for_any_size else None
+    )
+    why = staged.bound_to_sizes
+    if for_any_size and staged.raises:
+        plain, plain_gradient = _captured(capture_mode, fn, args, kwargs, signature, None)
+        if plain.raises != staged.raises:  # Python code that takes no Sizes for ints
+            staged, gradient = plain, plain_gradient
+            why = "it raises other exceptions while sizes are not known"
+    entry = Entry(staged, gradient)
     again = None if staged.recording is None else Again(staged, signature)
-    if level and again is not None:
-        _save(text_for_any_size(signature.sizes, again.text), name, folder)
-    elif level:
-        _save(staged.graph.text(), name, folder)
-    if again is None:
-        return entry, None, staged.bound_to_sizes
-    return entry, again, None
+    if get_context("save_graphs"):
+        name = getattr(fn, "__qualname__", type(fn).__name__)
+        text = staged.graph.text() if again is None else _text(signature, again)
+        _save(text, name, get_context("save_graphs_path"))
+    return entry, again, why
+
+
+def _text(signature: Signature, again: Again) -> str:
+    return text_for_any_size(signature.sizes, again.text)
+
+
+def _captured(
+    capture_mode: str,
+    fn: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    signature: Signature,
+    free: Free | None,
+) -> tuple[Staged, Gradient | None]:
+    name = getattr(fn, "__qualname__", type(fn).__name__)
+    is_saved = get_context("save_graphs") >= 2
+    seal, gradients = _sealing(signature.records, f"{name}_captured" if is_saved else None)
+    records, leaves, numbers = signature.records, signature.leaves, signature.numbers
+    if capture_mode == "trace":
+        staged = trace(fn, args, kwargs, leaves, records=records, seal=seal, free=free)
+    else:
+        staged = stage(fn, args, kwargs, records=records, seal=seal, numbers=numbers, free=free)
+    return staged, gradients[0] if gradients else None
 
 
 def _sealing(records: bool, name: str | None) -> tuple[Seal, list[Gradient]]:

@@ -32,6 +32,7 @@ class Builder:
         self.graph = _core.Graph()
         self._free = free
         self.inputs: list[Tensor] = []
+        self.raises: list[str] = []
         self._records = records
         self._regions: list[Any] = [None]
         self._line: tuple[Any, ...] = ()
@@ -108,7 +109,7 @@ class Builder:
         """Zeros of the dtype and shape of ``like``: the value of a tensor on the path that has
         none."""
         if any(type(n) is not int for n in like.shape):
-            return op_table["zeros_like"](like)
+            return op_table["zeros"](like.shape, like.dtype)
         key = (like.dtype.name, tuple(like.shape))
         if key not in self._zeros:
             self._zeros[key] = op_table["zeros"](like.shape, like.dtype)

@@ -253,6 +253,7 @@ class Forking:
                 )
         self.note_position(error)
         call, tensors = raiser(error)
+        self.builder.raises.append(type(error).__name__)
         self.builder.host(call, tensors)
 
     # ---- joining

@@ -310,6 +310,7 @@ class Staged:
         writes: what to store after a successful run, in order.
         recording: what makes the graph again for other sizes (``Graph.again``); None: nothing, and
             ``bound_to_sizes`` says why if it was asked for.
+        raises: the types of the exceptions that paths of the graph end in.
     """
 
     graph: Any
@@ -320,6 +321,7 @@ class Staged:
     writes: list[Write] = field(default_factory=list)
     recording: Any = None
     bound_to_sizes: str | None = None
+    raises: list[str] = field(default_factory=list)
 
     def gather(self, leaves: Sequence[Any]) -> list[Tensor]:
         """The inputs of a run: argument leaves, then what stands in the hidden places now."""

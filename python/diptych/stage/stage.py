@@ -153,7 +153,8 @@ class _Staging:
         reads = list(observer.reads.values())
         hidden = observer.hidden
         graph, inputs = self._builder.graph, self._inputs
-        return Staged(graph, inputs, hidden, structure, reads, writes, recording, why)
+        raises = self._builder.raises
+        return Staged(graph, inputs, hidden, structure, reads, writes, recording, why, raises)
 
     def _surveyed(
         self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]
