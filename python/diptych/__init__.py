@@ -35,6 +35,7 @@ from .common.initializer import initializer
 from .common.jacobian import jacfwd, jacrev
 from .common.mutables import mutable
 from .common.parameter import Parameter, ParameterTuple
+from .common.sparse import CSRTensor
 from .common.static import static, static_range
 from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
 from .compile import jit, jit_disabled

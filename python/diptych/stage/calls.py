@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import datetime
 import functools
 import inspect
@@ -137,10 +138,21 @@ def _function(
     return interp.inline(fn, source, args, kwargs)
 
 
+def _only_stores(cls: type) -> bool:
+    """Whether making an instance keeps the arguments as they are: dataclasses, named tuples."""
+    if dataclasses.is_dataclass(cls):
+        code = getattr(cls.__init__, "__code__", None)
+        is_generated = code is not None and code.co_filename == "<string>"
+        return is_generated and not hasattr(cls, "__post_init__")
+    return cls.__bases__ == (tuple,) and hasattr(cls, "_fields")
+
+
 def _construct(
     interp: Interpreter, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """An instance; an ``__init__`` written in Python is staged."""
+    if _only_stores(cls):
+        return cls(*args, **kwargs)
     init = cls.__init__
     has_source = isinstance(init, types.FunctionType) and not is_library(init.__code__.co_filename)
     if not has_source or type(cls).__call__ is not type.__call__ or issubclass(cls, Exception):

@@ -2,15 +2,18 @@
 
 A spec tells the type of a carried value: ``("tensor", dtype, shape)``, ``("number", kind)``,
 ``("const", value)``, ``("items", type, specs)``, ``("dict", keys, specs)``, ``("choice", specs)``,
+``("object", class, names, specs)``: an instance, by its attributes,
 ``("unsettled", error)``: another type or object in each round, so nothing may read it.
 """
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._core import Tensor, op_table
+from .._core import Cell, Tensor, op_table
+from .access import get_attribute
 from .builder import value_id
 from .errors import describe
 from .result import ABSENT
@@ -26,6 +29,7 @@ __all__ = [
     "is_absent",
     "is_opaque",
     "is_same",
+    "object_spec",
     "spec_of",
     "take_apart",
     "zeros",
@@ -114,6 +118,23 @@ def spec_of(before: Any, after: Any) -> Spec:
     raise ChangesType(before, after)
 
 
+def object_spec(before: Any, after: Any) -> Spec | None:
+    """The type of an object that a round replaces by another of its class; None: it cannot be taken
+    apart into attributes."""
+    names = getattr(after, "__dict__", None)
+    if type(before) is not type(after) or not isinstance(names, dict) or not names:
+        return None
+    if isinstance(after, type | types.FunctionType | types.ModuleType | Cell):
+        return None
+    if list(vars(before)) != list(names):
+        return None
+    try:
+        specs = tuple(spec_of(vars(before)[name], value) for name, value in names.items())
+    except ChangesType:
+        return None
+    return "object", type(after), tuple(names), specs
+
+
 def take_apart(interp: Interpreter, spec: Spec, value: Any) -> list[Tensor]:
     """The tensors of a value of this type."""
     kind = spec[0]
@@ -125,6 +146,8 @@ def take_apart(interp: Interpreter, spec: Spec, value: Any) -> list[Tensor]:
         return []
     if kind == "choice":
         parts = (value.cond, value.then, value.orelse)
+    elif kind == "object":
+        parts = [get_attribute(interp, value, name) for name in spec[2]]
     else:
         parts = value.values() if kind == "dict" else value
     return [t for s, v in zip(spec[-1], parts, strict=True) for t in take_apart(interp, s, v)]
@@ -164,4 +187,8 @@ def build(spec: Spec, tensors: Iterator[Tensor]) -> Any:
     parts = [build(s, tensors) for s in spec[-1]]
     if kind == "choice":
         return Choice(*parts)
+    if kind == "object":
+        made = object.__new__(spec[1])
+        made.__dict__.update(zip(spec[2], parts, strict=True))
+        return made
     return dict(zip(spec[1], parts, strict=True)) if kind == "dict" else spec[1](parts)

@@ -21,6 +21,7 @@ from .carried import (
     is_absent,
     is_opaque,
     is_same,
+    object_spec,
     spec_of,
     take_apart,
     zeros,
@@ -256,7 +257,7 @@ class _Roll:
         if known is not None and known[0] == "unsettled":
             return known
         if key[0] == "local" and is_opaque(end):
-            return self.unsettled(key[1], value, end)
+            return object_spec(value, end) or self.unsettled(key[1], value, end)
         try:
             return spec_of(value, end)
         except ChangesType as change:
