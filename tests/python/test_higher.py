@@ -101,3 +101,16 @@ def test_a_kind_that_is_not_registered_is_refused(compiled: Callable) -> None:
     only.register("Number")(lambda x: x)
     with pytest.raises(TypeError, match="only: no function is registered for"):
         compiled(lambda x: only(x))(ms.Tensor(1))
+
+
+@both
+def test_switch_and_tuples(compiled: Callable) -> None:
+    def fn(x: ms.Tensor) -> Any:
+        pair = ops.make_tuple(x, ops.switch(x > 2, x * 2, -x))
+        while x < 5:
+            pair = ops.make_tuple(ops.tuple_getitem(pair, 1), x.value() + 1)
+            x = x + 1
+        return pair
+
+    for value in (1.0, 3.0, 9.0):
+        assert values(compiled(fn)(ms.Tensor(value))) == values(fn(ms.Tensor(value)))

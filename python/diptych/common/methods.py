@@ -314,6 +314,7 @@ def copy_(self: Tensor, other: Any) -> Tensor:
 
 
 _HERE = {
+    "value": value,
     "asnumpy": _here.asnumpy,
     "numpy": _here.asnumpy,
     "__array__": _here.array_protocol,

@@ -12,7 +12,47 @@ from typing import Any
 from .._core import Tensor
 from ..common.static import static_range
 
-__all__ = ["ForiLoop", "HyperMap", "Map", "MultitypeFuncGraph", "Scan", "WhileLoop"]
+__all__ = [
+    "ForiLoop",
+    "HyperMap",
+    "Map",
+    "MultitypeFuncGraph",
+    "Scan",
+    "WhileLoop",
+    "make_tuple",
+    "switch",
+    "tuple_getitem",
+]
+
+
+def switch(cond: Any, true_value: Any, false_value: Any) -> Any:
+    """The one of two values that a bool or a Tensor of one element chooses.
+
+    >>> import diptych as ms
+    >>> ms.ops.switch(ms.Tensor(False), ms.Tensor(1), ms.Tensor(2)).item()
+    2
+    """
+    return true_value if cond else false_value
+
+
+def make_tuple(*items: Any) -> tuple[Any, ...]:
+    """The items as a tuple.
+
+    >>> import diptych as ms
+    >>> ms.ops.make_tuple(1, 2)
+    (1, 2)
+    """
+    return items
+
+
+def tuple_getitem(data: tuple[Any, ...], index: int) -> Any:
+    """One item of a tuple.
+
+    >>> import diptych as ms
+    >>> ms.ops.tuple_getitem((5, 6), 1)
+    6
+    """
+    return data[index]
 
 
 def _turns(lower: Any, upper: Any, unroll: bool) -> Any:
