@@ -37,7 +37,7 @@ static bool is_update(const Step *s) {
 }
 
 static int64_t cost_of(const Step *s) {
-    if (is_update(s)) return 4 * type_count(s->args.in[0].type);
+    if (is_update(s)) return type_count(s->args.in[0].type);
     return s->kind == STEP_LOOP ? s->n : kernel_cost(&s->args);
 }
 
