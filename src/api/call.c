@@ -53,10 +53,10 @@ static Status fill_weak(const Op *op, const SigInput *sig, int ninputs, Tensor *
 
 Status api_run(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
                Tensor **out) {
-    SigInput sig[MAX_INPUTS];
-    int ninputs = op->nin_max == NIN_ANY ? 0 : op_signature(op, sig);
-    if (nin > ninputs || ninputs == 0 || !sig[ninputs - 1].is_weak)
+    if (!op->takes_numbers || nin > op->nin_max)
         return run_counted(op, attrs, nin, in, nout, out);
+    SigInput sig[MAX_INPUTS];
+    int ninputs = op_signature(op, sig);
     Tensor *all[MAX_INPUTS] = {0}, *made[MAX_INPUTS] = {0};
     memcpy(all, in, (size_t)nin * sizeof *in);
     Status status = fill_weak(op, sig, ninputs, all, made);

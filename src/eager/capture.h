@@ -18,7 +18,7 @@
 typedef struct Capture Capture;
 
 /* The capture of this thread; NULL: calls run. */
-extern _Thread_local Capture *capture_now __attribute__((tls_model("initial-exec")));
+extern _Thread_local Capture *capture_now;
 static inline bool capture_is_on(void) { return DIP_UNLIKELY(capture_now != NULL); }
 
 /* What a captured parameter was before and what the code made of it. */

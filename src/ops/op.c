@@ -152,6 +152,7 @@ static void count_inputs(Op *op) {
             op->nin_max = NIN_ANY;
             continue;
         }
+        op->takes_numbers |= in[i].is_weak;
         if (!in[i].is_optional) op->nin_min++;
         if (op->nin_max != NIN_ANY) op->nin_max++;
     }
