@@ -337,6 +337,13 @@ def _rows(f: str) -> Make:
     return make
 
 
+def _take(x: list[Any], a: A) -> Callable[[], Any]:
+    axis = a("axis")
+    if axis is None:
+        return lambda: torch.take(x[0], x[1])
+    return lambda: torch.index_select(x[0], axis, x[1])
+
+
 def _gather_nd(x: list[Any], a: A) -> Callable[[], Any]:
     key = tuple(x[1].long().unbind(-1))
     return lambda: x[0][key]
@@ -345,7 +352,7 @@ def _gather_nd(x: list[Any], a: A) -> Callable[[], Any]:
 TABLE |= {
     "gather": _gather,
     "index_select": lambda x, a: lambda: torch.index_select(x[0], a("axis", 0), x[1]),
-    "take": lambda x, a: lambda: torch.take(x[0], x[1]),
+    "take": _take,
     "embedding": _embedding,
     "gather_elements": lambda x, a: lambda: torch.gather(x[0], a("dim"), x[1]),
     "gather_nd": _gather_nd,

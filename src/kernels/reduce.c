@@ -90,7 +90,8 @@ static void tile_range(void *ctx, int64_t begin, int64_t end) {
     uint64_t block[TILE];
     for (int64_t i = begin; i < end; i++) {
         int64_t within = i % t->row_tiles * t->width, first = i / t->row_tiles * t->row + within;
-        int64_t width = min_i64(t->width, t->row - within);
+        bool is_last = (i + 1) % t->row_tiles == 0;
+        int64_t width = is_last ? t->row - within : t->width;
         char *dst = t->out->data + first * dtype_size(to);
         void *made = to == ct ? (void *)dst : block;
         tables[isa_level()]->tile[ct](t->r, first, (int)width, t->split, made);
@@ -100,11 +101,12 @@ static void tile_range(void *ctx, int64_t begin, int64_t end) {
 
 static void run_tiles(const Reduce *r, const Buf *out) {
     if (r->nout == 0) return;
-    Tiles t = {.r = r, .out = out, .width = TILE};
+    Tiles t = {.r = r, .out = out, .width = TILE_WIDTH};
     t.row = r->by_column ? r->kept.dims[r->kept.rank - 1] : r->nout;
     int64_t total = r->nout * max_i64(r->n, 1);
-    if (!r->by_column) t.width = min_i64(max_i64(GRAIN / max_i64(r->n, 1), 1), TILE);
-    t.row_tiles = (t.row + t.width - 1) / t.width;
+    if (!r->by_column) t.width = min_i64(max_i64(GRAIN / max_i64(r->n, 1), 1), TILE_WIDTH);
+    int64_t spare = r->by_column ? SPARE : 0;
+    t.row_tiles = max_i64(1, (t.row + t.width - 1 - spare) / t.width);
     int64_t ntiles = r->nout / t.row * t.row_tiles;
     int64_t grain = max_i64(GRAIN * ntiles / total, 1);
     if (total <= GRAIN) {

@@ -21,7 +21,8 @@ typedef enum ReduceProgram {
     NPROGRAMS
 } ReduceProgram;
 
-enum { TILE = 256 }; /* results worked on together */
+/* Results worked on together; a narrow rest of up to SPARE columns is taken along. */
+enum { TILE_WIDTH = 256, SPARE = 64, TILE = TILE_WIDTH + SPARE };
 
 typedef struct Reduce {
     ReduceProgram program;

@@ -30,7 +30,7 @@ typedef struct PassLoops {
 } PassLoops;
 
 static const PassLoops pass_loops[NPASSES] = {
-#define PASS(name, class, begin, element, meeting)                                                 \
+#define PASS(name, class, order, begin, element, meeting)                                          \
     IF_##class([PASS_ID_##name] = {.start = begin,                                                 \
                                    .leaf = FN(leaf, name),                                         \
                                    .add = FN(add, name),                                           \

@@ -22,15 +22,17 @@ void run_one_hot(const KernelArgs *a) {
     for (int64_t i = axis; i < x->type->rank; i++) inner *= x->type->dims[i];
     DType d = (DType)x->type->dtype, to = (DType)out->type->dtype;
     int64_t n = type_count(x->type), size = dtype_size(to), on = 0, index[LOOKUP_BLOCK];
+    int64_t first = 0, column = 0; /* where the outer index begins in out */
     fill_number(out, at->off_value);
     number_bytes(to, at->on_value, &on);
     for (int64_t begin = 0; begin < n; begin += LOOKUP_BLOCK) {
         int64_t m = min_i64(n - begin, LOOKUP_BLOCK);
         load_indices(d, x->data + begin * dtype_size(d), 1, at->depth, m, index);
         for (int64_t i = 0; i < m; i++) {
-            int64_t outer = (begin + i) / inner, column = (begin + i) % inner;
-            int64_t place = (outer * at->depth + index[i]) * inner + column;
-            memcpy(out->data + place * size, &on, (size_t)size);
+            memcpy(out->data + (first + index[i] * inner + column) * size, &on, (size_t)size);
+            if (++column < inner) continue;
+            column = 0;
+            first += at->depth * inner;
         }
     }
 }

@@ -67,15 +67,13 @@ WORD B wge(W a, W b) { return a >= b; }
 WORD W wsel(B m, W a, W b) { return m ? a : b; }
 #endif
 
-/* Equal values differ in bits only as -0 and +0: "or" keeps the minus, "and" drops it. */
+/* The two choices differ for equal values, -0 and +0, where "or" keeps the minus, and for NaN,
+ * which "or" keeps as well: its exponent is all ones, and some bit behind it. */
 WORD V vmin(V a, V b) {
-    V equal = vbits(ibits(a) | ibits(b));
-    return ((a < b) | (a != a)) ? a : a == b ? equal : b;
+    V first = a < b ? a : b, second = b < a ? b : a;
+    return vbits(ibits(first) | ibits(second));
 }
-WORD V vmax(V a, V b) {
-    V equal = vbits(ibits(a) & ibits(b));
-    return ((a > b) | (a != a)) ? a : a == b ? equal : b;
-}
+WORD V vmax(V a, V b) { return -vmin(-a, -b); }
 WORD V vsign(V a) { return a != a ? a : (V)((a > 0) - (a < 0)); }
 
 #if WORDS_ROUND

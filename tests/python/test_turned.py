@@ -56,3 +56,19 @@ def test_transposed_reductions(mode: str, axis: Any) -> None:
     for r, same, want in zip(got, sums(dense), [np.sum, np.max, np.var], strict=True):
         assert (r.asnumpy() == same.asnumpy()).all()
         assert np.allclose(r.asnumpy(), want(x.T.astype(float), axis), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("width", [255, 257, 320, 321, 577])
+def test_columns_of_any_width(width: int) -> None:
+    x = np.random.default_rng(5).standard_normal((70, width)).astype(np.float32)
+    assert np.allclose(ops.sum(ms.Tensor(x), 0).asnumpy(), x.astype(float).sum(0), atol=1e-4)
+    assert (ops.amax(ms.Tensor(x), 0).asnumpy() == x.max(0)).all()
+
+
+@pytest.mark.parametrize("place", [0, 31, 200, 511, 512, 999])
+def test_extremes_of_long_rows(place: int) -> None:
+    x = np.random.default_rng(5).standard_normal(1000).astype(np.float32)
+    for extreme in (9, -9, np.nan):
+        x[place] = extreme
+        for f, want in [(ops.amax, np.max), (ops.amin, np.min)]:
+            assert np.array_equal(f(ms.Tensor(x)).asnumpy(), want(x), equal_nan=True)
