@@ -5,6 +5,7 @@ from .checkpoint import CheckpointConfig, ModelCheckpoint
 from .monitor import History, LambdaCallback, LearningRateScheduler, LossMonitor, TimeMonitor
 from .plateau import EarlyStopping, ReduceLROnPlateau
 from .progress import ProgressBar
+from .request import OnRequestExit
 from .summary import SummaryCollector, SummaryRecord
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "LearningRateScheduler",
     "LossMonitor",
     "ModelCheckpoint",
+    "OnRequestExit",
     "ProgressBar",
     "ReduceLROnPlateau",
     "RunContext",
