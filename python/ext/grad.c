@@ -19,6 +19,13 @@ static PyObject *set_grad_enabled(PyObject *module, PyObject *on) {
     int truth = PyObject_IsTrue(on);
     return truth < 0 ? NULL : PyBool_FromLong(tape_set(truth));
 }
+/* note_cut(): the function being captured makes a constant of a value with a gradient, which the
+ * nodes of its graph do not show. */
+static PyObject *note_cut(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    if (capture_is_on()) capture_graph(capture_now)->has_custom = true;
+    Py_RETURN_NONE;
+}
 static PyObject *grad_depth(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyLong_FromLong(depth);
@@ -264,6 +271,7 @@ static PyObject *unhook(PyObject *module, PyObject *args) {
 
 PyMethodDef grad_functions[] = {
     {"grad_enabled", grad_enabled, METH_NOARGS, "Whether calls are recorded on this thread."},
+    {"note_cut", note_cut, METH_NOARGS, "A capture makes a constant of a value with a gradient."},
     {"set_grad_enabled", set_grad_enabled, METH_O, "Switches recording; returns the old state."},
     {"grad_depth", grad_depth, METH_NOARGS, "How many recordings enclose this call."},
     {"add_grad_depth", add_grad_depth, METH_O, NULL},

@@ -141,8 +141,9 @@ Status program_record(Program *p, int nin, Tensor *const *in, Tensor *const *val
         return FAIL(RUNTIME, "a compiled program cannot run while another one is captured");
     if (p->graph->has_custom)
         return FAIL(UNSUPPORTED,
-                    "gradients of gradients, or of loops on tensors, in a compiled function: a "
-                    "gradient of its own (bprop, vjp, hook) inside of it is not taken");
+                    "gradients of gradients, or of loops on tensors, of a compiled function: what "
+                    "it makes constant (stop_gradient, no_grad) and gradients of its own (bprop, "
+                    "vjp, hook) would be lost; compile the function that takes the gradient");
     Tensor **inputs = malloc((p->graph->ninputs + 1) * sizeof *inputs);
     if (!inputs) abort(); /* bookkeeping: the pool_small policy */
     failed_at = NULL;

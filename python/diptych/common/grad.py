@@ -37,6 +37,8 @@ class _GradMode:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
+        if not self._on:
+            _core.note_cut()
         self._before.append(_core.set_grad_enabled(self._on))
 
     def __exit__(self, *exc: object) -> None:
@@ -74,6 +76,8 @@ def stop_gradient(value: Any) -> Any:
         return type(value)(stop_gradient(v) for v in value)
     if not isinstance(value, Tensor):
         raise TypeError(f"stop_gradient: value is of type {type(value).__name__}, not Tensor")
+    if value.requires_grad:
+        _core.note_cut()
     return _core.copy_object(value)
 
 
@@ -112,13 +116,13 @@ def _tensors(out: Any) -> list[Tensor]:
 def _zeros(like: Tensor) -> Tensor:
     from .. import ops
 
-    return ops.zeros_like(stop_gradient(like))
+    return ops.zeros_like(_core.copy_object(like))
 
 
 def _ones(like: Tensor) -> Tensor:
     from .. import ops
 
-    return ops.ones_like(stop_gradient(like))
+    return ops.ones_like(_core.copy_object(like))
 
 
 def _filled(grads: Sequence[Tensor | None], wrt: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -230,7 +234,7 @@ class Differentiated:
 def stop_gradient_all(out: Any) -> Any:
     """Results as constants; what is no tensor passes."""
     if isinstance(out, Tensor):
-        return stop_gradient(out) if out.requires_grad else out
+        return _core.copy_object(out) if out.requires_grad else out
     if type(out) in (tuple, list):
         return type(out)(stop_gradient_all(o) for o in out)
     if type(out) is dict:

@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, op_table
-from ..common.grad import stop_gradient
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -296,7 +295,7 @@ def move_statistics(
     try:
         unbiased = var * (n / (n - 1)) if n > 1 else var
         for running, batch in ((running_mean, mean), (running_var, unbiased)):
-            moved = _lerp(running, stop_gradient(batch), momentum)
+            moved = _lerp(running, _core.copy_object(batch), momentum)
             _core.repoint(running, moved.astype(running.dtype, copy=False))
     finally:
         _core.set_grad_enabled(was)

@@ -321,7 +321,7 @@ def _l2_loss(x: Tensor) -> Tensor:
 
 
 def _dropout(x: Tensor, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Any:
-    kept = op_table["dropout"](op_table["ones_like"](basic.stop_gradient(x)), 1 - keep_prob)
+    kept = op_table["dropout"](op_table["ones_like"](_core.copy_object(x)), 1 - keep_prob)
     return x * kept, kept
 
 
