@@ -36,7 +36,7 @@ from .common.jacobian import jacfwd, jacrev
 from .common.mutables import mutable
 from .common.parameter import Parameter, ParameterTuple
 from .common.sparse import CSRTensor
-from .common.static import static, static_range
+from .common.static import jit_class, static, static_range
 from .common.tensor import Tensor, from_dlpack, from_numpy, is_tensor, tensor
 from .compile import jit, jit_disabled
 from .context import (

@@ -219,3 +219,14 @@ def test_constants_are_not_forgotten_around_compiled_calls() -> None:
     ):
         with pytest.raises(NotImplementedError, match="what it makes constant"):
             differentiated()
+
+
+def test_jit_class_is_for_plain_classes() -> None:
+    class Kept:
+        pass
+
+    assert ms.jit_class(Kept) is Kept
+    with pytest.raises(TypeError, match="must be a class"):
+        ms.jit_class(3)
+    with pytest.raises(TypeError, match="is a Cell"):
+        ms.jit_class(Squared)
