@@ -1,5 +1,7 @@
 """Crops, patches, perspective, colours and random choices against NumPy and Pillow."""
 
+import colorsys
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,23 @@ def test_colours():
                         [-0.5836, -0.6948, 0.4203]])  # fmt: skip
     want = vectors @ np.diag((0.1 * np.array([0.2175, 0.0188, 0.0045])) ** 2) @ vectors.T
     np.testing.assert_allclose(np.cov(change.T), want, atol=2e-5)
+
+
+def test_hue_saturation_value():
+    pixels = RNG.random((6, 5, 3))
+    pixels[0, 0], pixels[0, 1], pixels[0, 2] = 0.0, 0.25, [1, 0, 0]
+    want = np.array([colorsys.rgb_to_hsv(*pixel) for pixel in pixels.reshape(-1, 3)])
+    made = vision.RgbToHsv(is_hwc=True)(pixels)
+    np.testing.assert_allclose(made.reshape(-1, 3), want, atol=1e-12)
+    np.testing.assert_allclose(vision.HsvToRgb(is_hwc=True)(made), pixels, atol=1e-12)
+    chw = pixels.transpose(2, 0, 1).astype(np.float32)
+    there = vision.RgbToHsv()(chw)
+    assert there.dtype == np.float32 and there.shape == chw.shape
+    np.testing.assert_allclose(vision.HsvToRgb()(there), chw, atol=1e-6)
+    with pytest.raises(TypeError, match="RgbToHsv: the image is uint8"):
+        vision.RgbToHsv(True)(IMAGE)
+    with pytest.raises(ValueError, match=r"HsvToRgb: the image has shape \[9, 7, 3\]"):
+        vision.HsvToRgb()(IMAGE / 255)
 
 
 def test_numbers():

@@ -17,12 +17,14 @@ __all__ = [
     "AdjustHue",
     "AdjustSaturation",
     "Grayscale",
+    "HsvToRgb",
     "Invert",
     "RandomColor",
     "RandomColorAdjust",
     "RandomGrayscale",
     "RandomLighting",
     "RgbToBgr",
+    "RgbToHsv",
 ]
 
 # The weights of ITU-R BT.601, as Pillow and OpenCV use them.
@@ -68,17 +70,22 @@ def saturated(x: np.ndarray, factor: np.ndarray) -> np.ndarray:
     return blend(x, to_type(luma(x), x.dtype).astype(np.float32)[..., None], factor)
 
 
+def _hue(rgb: np.ndarray, most: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """In sixths of the colour circle, -1 to 5; 0 for grey."""
+    r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.where(most == g, 2 + (b - r) / spread, 4 + (r - g) / spread)
+        h = np.where(most == r, (g - b) / spread, rest)
+    return np.where(spread > 0, h, 0)
+
+
 def hue_turned(x: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """The hue moved by ``turn`` of the colour circle (Smith 1978)."""
     top = np.float32(np.iinfo(x.dtype).max if x.dtype.kind in "iu" else 1)
     rgb = x.astype(np.float32) / top
     most, least = rgb.max(3), rgb.min(3)
     spread = most - least
-    r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = np.where(most == g, 2 + (b - r) / spread, 4 + (r - g) / spread)
-        h = np.where(most == r, (g - b) / spread, rest)
-    h = np.where(spread > 0, h, 0) + 6 * turn.astype(np.float32).reshape(-1, 1, 1)
+    h = _hue(rgb, most, spread) + 6 * turn.astype(np.float32).reshape(-1, 1, 1)
     made = [most - spread * _ramp(h + n) for n in (5, 3, 1)]
     return to_type(np.stack(made, 3).astype(np.float32) * top, x.dtype)
 
@@ -367,3 +374,59 @@ class RgbToBgr(ImageTransform):
                 f"RgbToBgr: the image has shape {list(x.shape[1:])}; it must be {shape}"
             )
         return np.flip(x, axis)
+
+
+class _ThreeChannels(ImageTransform):
+    """A map of the three channels of float images in [0, 1]."""
+
+    def __init__(self, is_hwc: bool = False) -> None:
+        self.is_hwc = bool(is_hwc)
+
+    def _mapped(self, channels: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _apply(self, x: np.ndarray, draws: Draws) -> np.ndarray:
+        axis = 3 if self.is_hwc else 1
+        name = type(self).__name__
+        if x.ndim != 4 or x.shape[axis] != 3:
+            shape = "(H, W, 3)" if self.is_hwc else "(3, H, W)"
+            raise ValueError(f"{name}: the image has shape {list(x.shape[1:])}; it must be {shape}")
+        if x.dtype.kind != "f":
+            raise TypeError(f"{name}: the image is {x.dtype}; it must hold floats in [0, 1]")
+        made = self._mapped(np.moveaxis(x, axis, -1))
+        return np.moveaxis(made, -1, axis).astype(x.dtype, copy=False)
+
+
+class RgbToHsv(_ThreeChannels):
+    """Red, green and blue in [0, 1] to hue, saturation and value in [0, 1] (Smith 1978), as
+    Python's colorsys has them.
+
+    is_hwc: the channels are the last axis; False: the first.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.RgbToHsv(is_hwc=True)(np.array([[[0.0, 1.0, 1.0]]]))
+    array([[[0.5, 1. , 1. ]]])
+    """
+
+    def _mapped(self, channels: np.ndarray) -> np.ndarray:
+        most = channels.max(-1)
+        spread = most - channels.min(-1)
+        saturation = np.divide(spread, most, out=np.zeros_like(most), where=spread > 0)
+        return np.stack([_hue(channels, most, spread) / 6 % 1, saturation, most], -1)
+
+
+class HsvToRgb(_ThreeChannels):
+    """The way back from RgbToHsv.
+
+    is_hwc: the channels are the last axis; False: the first.
+
+    >>> import numpy as np
+    >>> from diptych.dataset import vision
+    >>> vision.HsvToRgb(is_hwc=True)(np.array([[[0.5, 1.0, 1.0]]]))
+    array([[[0., 1., 1.]]])
+    """
+
+    def _mapped(self, channels: np.ndarray) -> np.ndarray:
+        hue, saturation, value = np.moveaxis(channels, -1, 0)
+        return np.stack([value * (1 - saturation * _ramp(6 * hue + n)) for n in (5, 3, 1)], -1)
