@@ -561,3 +561,26 @@ def test_gradients_for_each_side_of_a_choice():
         return slope, ms.value_and_grad(lambda t: (t * t[-1:]).sum())(v)
 
     assert_same(f, *NUMBERS)
+
+
+def test_two_names_of_one_tensor_stay_so_after_branches():
+    def f(x):
+        if x > 1:
+            x = x * 3
+            y = x
+        else:
+            x = y = x * 2
+        y += 3
+        return x, y
+
+    def g(x):
+        v = ops.stack([x, x + 1, x])
+        if x > 1:
+            v = w = v[1:]
+        else:
+            v = w = v * 2
+        w += 3
+        return v, w
+
+    assert_same(f, *NUMBERS)
+    assert_same(g, *NUMBERS)

@@ -112,11 +112,17 @@ class Join:
         self._is_old = is_old
         self.then_values: list[Tensor] = []
         self.else_values: list[Tensor] = []
+        self._pairs: dict[tuple[int, int], tuple[int, Tensor, Tensor]] = {}
+        self._exports: dict[tuple[int, bool], tuple[Make, Tensor]] = {}
 
     def _pair(self, then: Tensor, orelse: Tensor) -> Callable[[list[Tensor]], Tensor]:
-        index = len(self.then_values)
-        self.then_values.append(self._shown(then, True))
-        self.else_values.append(self._shown(orelse, False))
+        """Two names of one tensor on both sides are two names of one tensor afterwards."""
+        key = id(then), id(orelse)
+        if key not in self._pairs:
+            self._pairs[key] = len(self.then_values), then, orelse
+            self.then_values.append(self._shown(then, True))
+            self.else_values.append(self._shown(orelse, False))
+        index = self._pairs[key][0]
         return lambda outs: outs[index]
 
     def _shown(self, tensor: Tensor, is_then: bool) -> Tensor:
@@ -196,8 +202,12 @@ class Join:
         if self._builder.is_symbolic(value) and _is_value(value):
             if self._is_old(value):
                 return lambda outs: value
-            zeros = self._builder.zeros(value)
-            return self._pair(value, zeros) if is_then else self._pair(zeros, value)
+            key = id(value), is_then
+            if key not in self._exports:
+                zeros = self._builder.zeros(value)
+                pair = (value, zeros) if is_then else (zeros, value)
+                self._exports[key] = self._pair(*pair), value
+            return self._exports[key][0]
         if isinstance(value, Scalar):
             made = self._export(value.tensor, is_then)
             return lambda outs: Scalar(made(outs), value.kind)
