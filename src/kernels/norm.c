@@ -39,11 +39,15 @@ static void norm_init(Norm *n, const KernelArgs *a, int x) {
 /* ---- forward */
 
 static void channel_rows(const Norm *n, int64_t r, double mean, double rstd) {
-    int64_t first = r % n->at.groups * n->channels;
+    int64_t first = r % n->at.groups * n->channels, row = r * n->at.row;
+    if (!n->w && !n->b) {
+        n->loops->affine(n->at.row, rstd, -mean * rstd, row_at(n->y, row), row_at(n->x, row));
+        return;
+    }
     for (int64_t c = 0; c < n->channels; c++) {
         double w = n->w ? n->loops->load(n->w->data, first + c) : 1;
         double b = n->b ? n->loops->load(n->b->data, first + c) : 0;
-        int64_t at = r * n->at.row + c * n->rest;
+        int64_t at = row + c * n->rest;
         n->loops->affine(n->rest, rstd * w, b - mean * rstd * w, row_at(n->y, at),
                          row_at(n->x, at));
     }
