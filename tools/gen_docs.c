@@ -187,7 +187,8 @@ static void print_passes(FILE *f) {
         const Pass *p = &pass_table[i];
         fprintf(f, "| `%s` | %s | %s | %s |\n", p->name, p->doc,
                 p->where == CLOSE    ? "in rounds, at `jit_level` O1"
-                : p->where == MEMORY ? "once, last, at `memory_optimize_level` O1"
+                : p->where == MEMORY ? "once, last, at `memory_optimize_level` O1 and O2"
+                : p->where == AGAIN  ? "once, last, at `memory_optimize_level` O2"
                 : p->when == ROUNDS  ? "in rounds"
                                      : "once, last",
                 p->where == CLOSE ? "may round differently" : "the same");

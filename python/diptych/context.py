@@ -117,7 +117,7 @@ _KEYS: dict[str, tuple[Any, Callable[[str, Any], Any], str]] = {
     "enable_graph_kernel": (False, _typed(bool), _FUSION),
     "graph_kernel_flags": ("", _typed(str), _FUSION),
     "enable_mem_reuse": (True, _typed(bool), ""),
-    "memory_optimize_level": ("O0", _one_of("O0", "O1"), ""),
+    "memory_optimize_level": ("O0", _one_of("O0", "O1", "O2"), ""),
     "save_graphs": (0, _one_of(0, 1, 2, 3, False, True), ""),
     "save_graphs_path": (".", _typed(str), ""),
     "inter_op_parallel_num": (0, _number(0, 1024), ""),
@@ -200,7 +200,7 @@ def set_context(**kwargs: Any) -> None:
 
     jit_level: "O1" lets graphs compiled from then on round differently where that is faster; jit
     tells what it does. memory_optimize_level: "O1" runs their nodes in the order that needs least
-    memory, and cheap ones twice where that saves some. enable_mem_reuse: False gives each value of
+    memory, "O2" also computes cheap ones twice where that saves some. enable_mem_reuse: False gives each value of
     a graph memory of its own, as f.memory_plan() shows (does a wrong value come from shared
     memory?). inter_op_parallel_num: up to so many small independent parts of a graph run at once
     (docs/graph-mode.md); 0, 1: none.

@@ -461,12 +461,12 @@ static PyObject *graph_set_line(PyObject *self, PyObject *args) {
 
 /* ---- the end */
 
-/* outputs(list, close=False, memory=False) */
+/* outputs(list, close=False, memory=0) */
 static PyObject *graph_outputs(PyObject *self, PyObject *args) {
     Capture *c = capture_of(self);
     PyObject *list;
     int close = 0, memory = 0;
-    if (!c || !PyArg_ParseTuple(args, "O|pp:outputs", &list, &close, &memory)) return NULL;
+    if (!c || !PyArg_ParseTuple(args, "O|pi:outputs", &list, &close, &memory)) return NULL;
     Py_ssize_t n;
     Tensor **t = tensors_of(list, &n);
     if (!t) return NULL;
@@ -648,8 +648,8 @@ static PyMethodDef graph_methods[] = {
     {"set_line", graph_set_line, METH_VARARGS,
      "set_line(file, line, column, end_column, function): position of the nodes that follow"},
     {"outputs", graph_outputs, METH_VARARGS,
-     "outputs(results, close=False, memory=False): ends the capture; close: with passes that may "
-     "round differently; memory: with those that save memory."},
+     "outputs(results, close=False, memory=0): ends the capture; close: with passes that may "
+     "round differently; memory: 1 with those that save memory, 2 also by computing twice."},
     {"record_sizes", graph_record_sizes, METH_NOARGS,
      "What follows is recorded, to be done again for other sizes."},
     {"recorded", graph_recorded, METH_VARARGS,

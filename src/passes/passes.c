@@ -116,7 +116,13 @@ static Status run_only(Run *r) {
 }
 
 static bool is_asked_for(const Run *r, PassWhere where) {
-    return where == ALWAYS || (where == CLOSE ? r->o->levels.close : r->o->levels.memory);
+    switch (where) {
+    case ALWAYS: return true;
+    case CLOSE: return r->o->levels.close;
+    case MEMORY: return r->o->levels.memory >= 1;
+    case AGAIN: return r->o->levels.memory >= 2;
+    }
+    return false;
 }
 
 static Status run_all(Run *r, PassWhen when, uint32_t *changes) {

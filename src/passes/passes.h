@@ -20,7 +20,7 @@ typedef enum PassId {
 } PassId;
 
 typedef enum PassWhen { ROUNDS, LAST } PassWhen;
-typedef enum PassWhere { ALWAYS, MEMORY, CLOSE } PassWhere;
+typedef enum PassWhere { ALWAYS, MEMORY, AGAIN, CLOSE } PassWhere;
 
 typedef struct Pass {
     const char *name, *doc;
@@ -37,8 +37,8 @@ typedef struct PassCount {
 
 /* Passes beside those that always run. */
 typedef struct PassLevels {
-    bool close;  /* jit_level O1 */
-    bool memory; /* memory_optimize_level O1 */
+    bool close; /* jit_level O1 */
+    int memory; /* memory_optimize_level: 0 to 2 */
 } PassLevels;
 
 typedef struct PassOptions {

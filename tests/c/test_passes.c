@@ -96,7 +96,7 @@ DIP_PRINTF(1, 2) static void put(const char *fmt, ...) {
 
 static void check_large(const char *part) {
     PassOptions all = by_table;
-    all.levels = (PassLevels){.close = true, .memory = true};
+    all.levels = (PassLevels){.close = true, .memory = 2};
     const PassOptions *options[] = {&by_table, &all};
     for (int i = 0; i < 2; i++) {
         char *text = after(buffer, options[i], NULL);

@@ -90,9 +90,9 @@ def at_level(level: str) -> Iterator[None]:
         _own.level = before
 
 
-def levels() -> tuple[bool, bool]:
-    """Whether passes may round differently, and whether those that save memory run."""
-    return (getattr(_own, "level", "") or _jit_level) != "O0", _memory_level != "O0"
+def levels() -> tuple[bool, int]:
+    """Whether passes may round differently, and how far those go that save memory: 0, 1, 2."""
+    return (getattr(_own, "level", "") or _jit_level) != "O0", int(_memory_level[1:])
 
 
 @contextmanager
