@@ -200,10 +200,10 @@ def set_context(**kwargs: Any) -> None:
 
     jit_level: "O1" lets graphs compiled from then on round differently where that is faster; jit
     tells what it does. memory_optimize_level: "O1" runs their nodes in the order that needs least
-    memory, "O2" also computes cheap ones twice where that saves some. enable_mem_reuse: False gives each value of
-    a graph memory of its own, as f.memory_plan() shows (does a wrong value come from shared
-    memory?). inter_op_parallel_num: up to so many small independent parts of a graph run at once
-    (docs/graph-mode.md); 0, 1: none.
+    memory, "O2" also computes cheap ones twice where that saves some. enable_mem_reuse: False gives
+    each value of a graph memory of its own, as f.memory_plan() shows (does a wrong value come from
+    shared memory?). inter_op_parallel_num: up to so many small independent parts of a graph run at
+    once (docs/graph-mode.md); 0, 1: none.
 
     Raises:
         ValueError, TypeError: an unknown key or a bad value; nothing is changed then.
