@@ -199,8 +199,8 @@ DIP_API dip_Status dip_backward(dip_Tensor *loss);
 /* A computation whose gradient the caller knows. `out` are fresh results computed from `in` with
  * recording off; afterwards they depend on `in`. backward(ctx, g, dx) gets the gradients of the
  * results (g[nout], NULL where none came) and sets dx[nin] to new references or NULL; what it
- * returns is passed on. release(ctx) is called when the record is dropped or a walk back has emptied
- * it; on failure never. */
+ * returns is passed on. release(ctx) is called when the record is dropped or a walk back has
+ * emptied it; on failure never. */
 typedef struct dip_CustomGrad {
     dip_Status (*backward)(void *ctx, dip_Tensor *const *g, dip_Tensor **dx);
     void (*release)(void *ctx); /* NULL: nothing to release */

@@ -3,9 +3,9 @@
 #include "core.h"
 
 static const char *const formats[NDTYPES] = {
-    [DT_bool] = "?", [DT_u8] = "B",  [DT_u16] = "H", [DT_u32] = "I", [DT_u64] = "Q", [DT_i8] = "b",
-    [DT_i16] = "h",  [DT_i32] = "i", [DT_i64] = "q", [DT_f16] = "e", [DT_f32] = "f", [DT_f64] = "d",
-    [DT_c64] = "Zf", [DT_c128] = "Zd",
+    [DT_bool] = "?", [DT_u8] = "B",  [DT_u16] = "H",  [DT_u32] = "I",   [DT_u64] = "Q",
+    [DT_i8] = "b",   [DT_i16] = "h", [DT_i32] = "i",  [DT_i64] = "q",   [DT_f16] = "e",
+    [DT_f32] = "f",  [DT_f64] = "d", [DT_c64] = "Zf", [DT_c128] = "Zd",
 };
 
 /* ---- out */

@@ -20,7 +20,7 @@ typedef struct TensorObject {
     PyObject_HEAD Tensor *t; /* never NULL; owned, but a Parameter borrows it from its Param */
     PyObject *weakrefs;
     bool is_param;
-    bool is_part; /* came from indexing or reshaping: an in-place write warns once */
+    bool is_part;  /* came from indexing or reshaping: an in-place write warns once */
     bool is_const; /* as an argument of a compiled function it is a constant, not an input */
 } TensorObject;
 

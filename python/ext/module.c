@@ -16,9 +16,10 @@ static int core_exec(PyObject *module) {
                         "diptych._core works in one interpreter of a process only");
         return -1;
     }
-    bool fine = names_init() && error_init(module) && dtype_type_init(module) && tensor_type_init(module) &&
-                parameter_type_init(module) && op_types_init(module) && cell_type_init(module) &&
-                graph_type_init(module) && jit_type_init(module) && sizes_init(module);
+    bool fine = names_init() && error_init(module) && dtype_type_init(module) &&
+                tensor_type_init(module) && parameter_type_init(module) && op_types_init(module) &&
+                cell_type_init(module) && graph_type_init(module) && jit_type_init(module) &&
+                sizes_init(module);
     if (!fine) return -1;
     system_init();
     if (PyModule_AddFunctions(module, grad_functions) < 0 ||

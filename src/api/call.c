@@ -53,8 +53,7 @@ static Status fill_weak(const Op *op, const SigInput *sig, int ninputs, Tensor *
 
 Status api_run(const Op *op, const void *attrs, int nin, Tensor *const *in, int nout,
                Tensor **out) {
-    if (!op->takes_numbers || nin > op->nin_max)
-        return run_counted(op, attrs, nin, in, nout, out);
+    if (!op->takes_numbers || nin > op->nin_max) return run_counted(op, attrs, nin, in, nout, out);
     SigInput sig[MAX_INPUTS];
     int ninputs = op_signature(op, sig);
     Tensor *all[MAX_INPUTS] = {0}, *made[MAX_INPUTS] = {0};

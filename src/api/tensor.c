@@ -6,14 +6,13 @@
 
 #define DTYPE(token, ctype, nbytes, kind, compute, name) +1
 _Static_assert(0
-#include "tensor/dtype.def"
 #include "tensor/complex.def"
+#include "tensor/dtype.def"
                    == NDTYPES,
                "every dtype has its number");
 #undef DTYPE
 _Static_assert((int)DIP_BOOL == DT_bool && (int)DIP_U64 == DT_u64 && (int)DIP_I64 == DT_i64 &&
-                   (int)DIP_F16 == DT_f16 && (int)DIP_F64 == DT_f64 &&
-                   (int)DIP_C128 == DT_c128,
+                   (int)DIP_F16 == DT_f16 && (int)DIP_F64 == DT_f64 && (int)DIP_C128 == DT_c128,
                "dip_DType follows dtype.def");
 
 const char *dip_error_message(void) { return error_message(); }

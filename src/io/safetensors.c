@@ -315,8 +315,8 @@ static Status check_names(Entry *entries, int64_t n) {
         if (!json_is_utf8(name))
             return FAIL(VALUE, "save: the name of tensor %lld is no UTF-8 text", (long long)i);
         if (dtype_is_complex(entries[i].type.dtype))
-            return FAIL(TYPE, "save: tensor '%.200s' is %s; the files hold no complex numbers", name,
-                        dtype_name(entries[i].type.dtype));
+            return FAIL(TYPE, "save: tensor '%.200s' is %s; the files hold no complex numbers",
+                        name, dtype_name(entries[i].type.dtype));
     }
     sort_entries(entries, n, by_name);
     for (int64_t i = 1; i < n; i++)

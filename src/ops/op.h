@@ -91,7 +91,7 @@ struct Op {
     int8_t ew_input;  /* K_EWGRAD: for which input */
     bool hidden;      /* not shown to users: gradient helpers */
     bool is_predicate;
-    bool takes_numbers; /* some input has a number as its default */
+    bool takes_numbers;       /* some input has a number as its default */
     uint8_t nin_min, nin_max; /* tensors; nin_max NIN_ANY: any number */
     int8_t nout;
     uint32_t saves;
