@@ -105,10 +105,13 @@ const char *can_batch_norm_last(const KernelArgs *a) {
     return check_types(a);
 }
 
+/* Where the channels of an image take fewer elements, images are taken together. */
+enum { SHORT_IMAGE = 256 };
+
 static size_t scratch_of(const TensorType *x) {
     Norm v;
     sizes_of(x, &v);
-    return (size_t)((4 + 2 * v.nchunks) * v.c * v.size);
+    return (size_t)(max_i64((4 + 2 * v.nchunks) * v.c, 3 * 2 * SHORT_IMAGE) * v.size);
 }
 
 #define PREPARE_ROWS(op, input)                                                                    \
@@ -189,8 +192,35 @@ void run_batch_norm_train_last(const KernelArgs *a) {
     parallel_for(v.nchunks, chunk_grain(&v), scale_range, &v);
 }
 
+/* Inference over images of few elements: a row of `width` elements, several images, is scaled by as
+ * many means, factors and biases. `plane`: neighbours of one channel. */
+static bool scale_short(Norm *v, int64_t plane) {
+    int64_t image = v->c * plane, all = v->rows * v->c;
+    if (image >= SHORT_IMAGE || image == 0) return false;
+    int64_t width = (SHORT_IMAGE + image - 1) / image * image;
+    Norm wide = *v;
+    wide.c = width;
+    wide.weight = wide.bias = NULL;
+    for (int64_t i = 0; i < width; i++) {
+        int64_t c = i % image / plane;
+        double w = v->weight ? get(v, v->weight, c) : 1;
+        put(v, coef(&wide, 0), i, get(v, v->mean, c));
+        put(v, coef(&wide, 1), i, w / sqrt(get(v, v->variance, c) + v->epsilon));
+        put(v, coef(&wide, 2), i, v->bias ? get(v, v->bias, c) : 0);
+    }
+    wide.rows = all / width;
+    wide.chunk = 16384 / width;
+    wide.nchunks = (wide.rows + wide.chunk - 1) / wide.chunk;
+    parallel_for(wide.nchunks, 1, scale_range, &wide);
+    int64_t done = wide.rows * width;
+    v->loops->columns_scale(1, width, all - done, v->x + done * v->size, v->coef,
+                            v->y + done * v->size);
+    return true;
+}
+
 void run_batch_norm_infer_last(const KernelArgs *a) {
     Norm v = read_infer(a);
+    if (scale_short(&v, 1)) return;
     for (int64_t c = 0; c < v.c; c++) set_scale(&v, c, get(&v, v.mean, c), get(&v, v.variance, c));
     parallel_for(v.nchunks, chunk_grain(&v), scale_range, &v);
 }
@@ -305,7 +335,7 @@ void run_batch_norm_train_planes(const KernelArgs *a) {
 }
 void run_batch_norm_infer_planes(const KernelArgs *a) {
     Norm v = read_infer(a);
-    each_channel(&v, infer_channels);
+    if (!scale_short(&v, v.plane)) each_channel(&v, infer_channels);
 }
 void run_batch_norm_train_grad_planes(const KernelArgs *a) {
     Norm v = read_grad(a);
@@ -313,7 +343,12 @@ void run_batch_norm_train_grad_planes(const KernelArgs *a) {
 }
 
 void run_batch_norm_train_any(const KernelArgs *a) { through_run(a, run_batch_norm_train_planes); }
-void run_batch_norm_infer_any(const KernelArgs *a) { through_run(a, run_batch_norm_infer_planes); }
+/* Without scratch of its own. */
+static void infer_each_channel(const KernelArgs *a) {
+    Norm v = read_infer(a);
+    each_channel(&v, infer_channels);
+}
+void run_batch_norm_infer_any(const KernelArgs *a) { through_run(a, infer_each_channel); }
 void run_batch_norm_train_grad_any(const KernelArgs *a) {
     through_run(a, run_batch_norm_train_grad_planes);
 }

@@ -14,6 +14,38 @@ Status check_one_hot(const KernelArgs *a) {
     return check_indices(a, 0, ((const attrs_one_hot *)a->attrs)->depth, -1);
 }
 
+typedef struct OneHot {
+    const Buf *x, *out;
+    int64_t depth, on, off;
+    int size;
+} OneHot;
+
+#define FILL_ROWS(T)                                                                               \
+    for (int64_t i = 0; i < m; i++) {                                                              \
+        T *row = (T *)to + i * h->depth;                                                           \
+        for (int64_t k = 0; k < h->depth; k++) row[k] = (T)h->off;                                 \
+        row[index[i]] = (T)h->on;                                                                  \
+    }
+
+/* The new axis is the last: rows of `depth` results one after the other. */
+static void one_hot_rows(void *ctx, int64_t begin, int64_t end) {
+    const OneHot *h = ctx;
+    DType d = (DType)h->x->type->dtype;
+    int64_t index[LOOKUP_BLOCK];
+    for (int64_t at = begin; at < end; at += LOOKUP_BLOCK) {
+        int64_t m = min_i64(end - at, LOOKUP_BLOCK);
+        char *to = h->out->data + at * h->depth * h->size;
+        load_indices(d, h->x->data + at * dtype_size(d), 1, h->depth, m, index);
+        switch (h->size) {
+        case 1: FILL_ROWS(uint8_t) break;
+        case 2: FILL_ROWS(uint16_t) break;
+        case 4: FILL_ROWS(uint32_t) break;
+        default: FILL_ROWS(uint64_t)
+        }
+    }
+}
+#undef FILL_ROWS
+
 /* out is (outer, depth, inner) with the new axis in the middle. */
 void run_one_hot(const KernelArgs *a) {
     const attrs_one_hot *at = a->attrs;
@@ -23,8 +55,15 @@ void run_one_hot(const KernelArgs *a) {
     DType d = (DType)x->type->dtype, to = (DType)out->type->dtype;
     int64_t n = type_count(x->type), size = dtype_size(to), on = 0, index[LOOKUP_BLOCK];
     int64_t first = 0, column = 0; /* where the outer index begins in out */
-    fill_number(out, at->off_value);
     number_bytes(to, at->on_value, &on);
+    if (inner == 1 && size <= 8) {
+        OneHot h = {.x = x, .out = out, .depth = at->depth, .on = on};
+        h.size = (int)size;
+        number_bytes(to, at->off_value, &h.off);
+        parallel_for(n, max_i64(1, 16384 / max_i64(1, at->depth)), one_hot_rows, &h);
+        return;
+    }
+    fill_number(out, at->off_value);
     for (int64_t begin = 0; begin < n; begin += LOOKUP_BLOCK) {
         int64_t m = min_i64(n - begin, LOOKUP_BLOCK);
         load_indices(d, x->data + begin * dtype_size(d), 1, at->depth, m, index);
