@@ -129,6 +129,31 @@ static void run(const KernelArgs *a, Reduce *r) {
     run_tiles(r, &a->out[0]);
 }
 
+/* Some order of the axes leaves no gaps between elements. */
+static bool is_gapless(const Buf *b) {
+    int64_t step = 1;
+    for (int found = 0; found < b->type->rank;) {
+        int before = found;
+        for (int i = 0; i < b->type->rank; i++) {
+            if (b->type->dims[i] == 1 || b->strides[i] != step) continue;
+            step *= b->type->dims[i];
+            found++;
+        }
+        if (found == before) break;
+    }
+    return step == type_count(b->type);
+}
+
+/* Where any order gives the same, that of memory is the quickest. */
+const char *can_reduce_whole(const KernelArgs *a) {
+    const Buf *x = &a->in[0];
+    uint32_t mask;
+    const IntList *axis = &((const ReduceAttrs *)a->attrs)->axis;
+    if (reduce_axes(a->op->name, axis, x->type->rank, &mask) != OK) return "bad axes";
+    if (mask != (1u << x->type->rank) - 1) return "it keeps an axis";
+    return type_count(x->type) && is_gapless(x) ? NULL : "there are gaps between elements";
+}
+
 /* Sums and products of integers are made in 64 bits. */
 static DType sum_type(DType out) {
     if (dtype_is_float(out)) return dtype_info[out].compute;
@@ -150,6 +175,19 @@ void run_reduce_amax(const KernelArgs *a) { run_pass(a, PASS_ID_max, in_compute(
 void run_reduce_amin(const KernelArgs *a) { run_pass(a, PASS_ID_min, in_compute(a)); }
 void run_reduce_all(const KernelArgs *a) { run_pass(a, PASS_ID_all, DT_bool); }
 void run_reduce_any(const KernelArgs *a) { run_pass(a, PASS_ID_any, DT_bool); }
+
+static void run_whole(const KernelArgs *a, ReducePass pass, DType ct) {
+    TensorType line = {.dtype = a->in[0].type->dtype, .rank = 1};
+    line.dims[0] = type_count(a->in[0].type);
+    static const int64_t one = 1;
+    Reduce r = {.program = RUN_PASS, .pass = pass, .via = ct, .ct = ct};
+    lay_out(&r, &(Buf){&line, &one, a->in[0].data, true}, 1);
+    run_tiles(&r, &a->out[0]);
+}
+void run_reduce_amax_whole(const KernelArgs *a) { run_whole(a, PASS_ID_max, in_compute(a)); }
+void run_reduce_amin_whole(const KernelArgs *a) { run_whole(a, PASS_ID_min, in_compute(a)); }
+void run_reduce_all_whole(const KernelArgs *a) { run_whole(a, PASS_ID_all, DT_bool); }
+void run_reduce_any_whole(const KernelArgs *a) { run_whole(a, PASS_ID_any, DT_bool); }
 void run_reduce_count_nonzero(const KernelArgs *a) {
     run(a, &(Reduce){.program = RUN_PASS, .pass = PASS_ID_sum, .via = DT_bool, .ct = DT_i64});
 }
