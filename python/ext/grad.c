@@ -180,14 +180,23 @@ static Status call_backward(void *ctx, int nout, Tensor *const *g, int nin, Tens
     return status;
 }
 
+/* The text of a name that lives as long as the process: tapes borrow it. */
+static const char *lasting(PyObject *name) {
+    static PyObject *names;
+    if (!names) names = PyDict_New();
+    PyObject *kept = names ? PyDict_SetDefault(names, name, name) : NULL;
+    return kept ? PyUnicode_AsUTF8(kept) : NULL;
+}
+
 /* record(name, inputs, outputs, backward) -> outputs as new handles; backward(grads) -> tuple */
 static PyObject *record(PyObject *module, PyObject *args) {
     (void)module;
-    const char *name;
-    PyObject *inputs, *outputs, *backward;
-    if (!PyArg_ParseTuple(args, "sO!O!O", &name, &PyList_Type, &inputs, &PyList_Type, &outputs,
+    PyObject *text, *inputs, *outputs, *backward;
+    if (!PyArg_ParseTuple(args, "UO!O!O", &text, &PyList_Type, &inputs, &PyList_Type, &outputs,
                           &backward))
         return NULL;
+    const char *name = lasting(text);
+    if (!name) return NULL;
     Py_ssize_t nin = PyList_GET_SIZE(inputs), nout = PyList_GET_SIZE(outputs);
     Tensor **in = PyMem_Calloc((size_t)(nin + nout) + 1, sizeof *in), **out = in + nin;
     if (!in) return PyErr_NoMemory();
@@ -200,8 +209,7 @@ static PyObject *record(PyObject *module, PyObject *args) {
         record_break("a gradient written in Python");
         CustomGrad custom = {
             .backward = call_backward, .release = drop, .ctx = Py_NewRef(backward)};
-        Status status = tape_record_custom(PyUnicode_AsUTF8(PyTuple_GET_ITEM(args, 0)), custom,
-                                           (int)nin, in, (int)nout, out);
+        Status status = tape_record_custom(name, custom, (int)nin, in, (int)nout, out);
         if (status != OK) {
             raise_status(status);
             for (Py_ssize_t i = 0; i < nout; i++) tensor_unref(out[i]);

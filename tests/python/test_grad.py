@@ -414,3 +414,24 @@ def test_in_place_is_recorded():
         return (y * y).sum()
 
     close(ms.grad(run)(X), [0, 18 * 2, 18 * 3])
+
+
+def test_the_name_of_a_custom_gradient_outlives_its_class() -> None:
+    """The error of a second walk names the first one's function, which is gone by then."""
+
+    w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+
+    def recorded(name: str) -> ms.Tensor:
+        def construct(self: nn.Cell, x: ms.Tensor) -> ms.Tensor:
+            return x * 2
+
+        def bprop(self: nn.Cell, x: ms.Tensor, out: ms.Tensor, g: ms.Tensor) -> tuple:
+            return (g * 2,)
+
+        cell = type(name, (nn.Cell,), {"construct": construct, "bprop": bprop})()
+        return cell(w * 1.0)
+
+    y = recorded("Doubled" + "X" * 40)
+    y.backward()
+    with pytest.raises(RuntimeError, match=r"taken before.*at DoubledX{40}"):
+        y.backward()
