@@ -82,8 +82,8 @@ static inline const MathRef *math_ref(const char *name) {
     return r;
 }
 
-/* |got - want| in ULP at `want`, or at 2^least where that is larger; 1e30 for a wrong class or a
- * wrong sign of zero. An overflow counts by how far `want` is from the largest number. */
+/* |got - want| in ULP at `want`, or at 2^least where that is larger; 1e30 for a wrong class, or a
+ * wrong sign of zero where nothing but the sign is left of `want`. An overflow counts by how far `want` is from the largest number. */
 static inline double math_ulp(double got, long double want, int digits, int least,
                               long double largest) {
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : 1e30;
@@ -96,7 +96,8 @@ static inline double math_ulp(double got, long double want, int digits, int leas
         long double short_of = isinf(got) ? largest - fabsl(want) : HUGE_VALL;
         return short_of <= 0 ? 0 : short_of < 4 * ulp ? (double)(short_of / ulp) : 1e30;
     }
-    if (got == 0 && !signbit(got) != !signbit(want)) return 1e30;
+    bool is_sign = got == 0 && fabsl(want) < 0x1p-120L;
+    if (is_sign && !signbit(got) != !signbit(want)) return 1e30;
     return (double)(fabsl(got - want) / ulp);
 }
 
