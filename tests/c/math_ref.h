@@ -83,7 +83,8 @@ static inline const MathRef *math_ref(const char *name) {
 }
 
 /* |got - want| in ULP at `want`, or at 2^least where that is larger; 1e30 for a wrong class, or a
- * wrong sign of zero where nothing but the sign is left of `want`. An overflow counts by how far `want` is from the largest number. */
+ * wrong sign of zero where nothing but the sign is left of `want`. An overflow counts by how far
+ * `want` is from the largest number. */
 static inline double math_ulp(double got, long double want, int digits, int least,
                               long double largest) {
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : 1e30;
