@@ -184,7 +184,7 @@ PyObject *core_update_params(PyObject *module, PyObject *const *args, Py_ssize_t
     (void)module;
     const char *name = n == 2 ? PyUnicode_AsUTF8(args[0]) : NULL;
     Step s = {.op = name ? op_find(name) : NULL};
-    if (!s.op || strncmp(s.op->sig, "param", 5)) {
+    if (!s.op || !op_is_update(s.op)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "update_params(op, groups): op must be the name of an "
                                              "optimiser step");

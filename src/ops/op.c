@@ -199,6 +199,8 @@ const Op *op_find(const char *name) {
     return hit ? *hit : NULL;
 }
 
+bool op_is_update(const Op *op) { return strncmp(op->sig, "param", 5) == 0; }
+
 /* One piece of the signature, "*tensors", "bias=None" or "alpha=1.0". */
 static void read_input(const char *text, size_t n, SigInput *in) {
     *in = (SigInput){.is_variadic = n && *text == '*'};

@@ -109,6 +109,8 @@ extern Op op_table[NOPS]; /* written only while the library loads */
 static inline const Op *op_get(OpId id) { return &op_table[id]; }
 /* NULL when there is none. */
 const Op *op_find(const char *name);
+/* A step of an optimiser: result i is the new value of input i. */
+bool op_is_update(const Op *op);
 /* Ops that users see, sorted by name: their number, and number i (NULL outside). */
 int op_public_count(void);
 const Op *op_public(int64_t i);

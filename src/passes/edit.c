@@ -237,4 +237,4 @@ Value edit_viewed(const Graph *g, Value v) {
     return v;
 }
 
-bool edit_is_update(const Node *n) { return n->kind == N_CALL && !strncmp(n->op->sig, "param", 5); }
+bool edit_is_update(const Node *n) { return n->kind == N_CALL && op_is_update(n->op); }

@@ -33,7 +33,7 @@ typedef struct Seen {
 } Seen;
 
 static bool is_update(const Step *s) {
-    return s->args.op && s->kind == STEP_KERNEL && !strncmp(s->args.op->sig, "param", 5);
+    return s->args.op && s->kind == STEP_KERNEL && op_is_update(s->args.op);
 }
 
 static int64_t cost_of(const Step *s) {

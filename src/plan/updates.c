@@ -6,14 +6,13 @@
  * those before it wait for it. What updates check themselves (a step count) is checked there for
  * all of them, before the first one runs. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "eager/param.h"
 #include "plan/lower.h"
 
 static bool is_update(const Node *n) {
-    return n->kind == N_CALL && n->nout > 0 && strncmp(n->op->sig, "param", 5) == 0;
+    return n->kind == N_CALL && n->nout > 0 && op_is_update(n->op);
 }
 
 /* Whether the results of a node are nothing but results of the function. */
