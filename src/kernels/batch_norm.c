@@ -149,11 +149,13 @@ static void moments_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void set_scale(const Norm *v, int64_t c, double mean, double variance) {
+/* How channel c is scaled, at column `at` of `width`. */
+static void set_scale(const Norm *v, int64_t c, double mean, double variance, int64_t at,
+                      int64_t width) {
     double w = v->weight ? get(v, v->weight, c) : 1;
-    put(v, coef(v, 0), c, mean);
-    put(v, coef(v, 1), c, w / sqrt(variance + v->epsilon));
-    put(v, coef(v, 2), c, v->bias ? get(v, v->bias, c) : 0);
+    put(v, v->coef, at, mean);
+    put(v, v->coef, width + at, w / sqrt(variance + v->epsilon));
+    put(v, v->coef, 2 * width + at, v->bias ? get(v, v->bias, c) : 0);
 }
 
 static void merge_moments(void *ctx, int64_t begin, int64_t end) {
@@ -168,7 +170,7 @@ static void merge_moments(void *ctx, int64_t begin, int64_t end) {
         }
         put(v, v->mean, c, mean);
         put(v, v->variance, c, square / n);
-        set_scale(v, c, mean, square / n);
+        set_scale(v, c, mean, square / n, c, v->c);
     }
 }
 
@@ -198,16 +200,12 @@ static bool scale_short(Norm *v, int64_t plane) {
     int64_t image = v->c * plane, all = v->rows * v->c;
     if (image >= SHORT_IMAGE || image == 0) return false;
     int64_t width = (SHORT_IMAGE + image - 1) / image * image;
-    Norm wide = *v;
-    wide.c = width;
-    wide.weight = wide.bias = NULL;
     for (int64_t i = 0; i < width; i++) {
         int64_t c = i % image / plane;
-        double w = v->weight ? get(v, v->weight, c) : 1;
-        put(v, coef(&wide, 0), i, get(v, v->mean, c));
-        put(v, coef(&wide, 1), i, w / sqrt(get(v, v->variance, c) + v->epsilon));
-        put(v, coef(&wide, 2), i, v->bias ? get(v, v->bias, c) : 0);
+        set_scale(v, c, get(v, v->mean, c), get(v, v->variance, c), i, width);
     }
+    Norm wide = *v;
+    wide.c = width;
     wide.rows = all / width;
     wide.chunk = 16384 / width;
     wide.nchunks = (wide.rows + wide.chunk - 1) / wide.chunk;
@@ -221,7 +219,8 @@ static bool scale_short(Norm *v, int64_t plane) {
 void run_batch_norm_infer_last(const KernelArgs *a) {
     Norm v = read_infer(a);
     if (scale_short(&v, 1)) return;
-    for (int64_t c = 0; c < v.c; c++) set_scale(&v, c, get(&v, v.mean, c), get(&v, v.variance, c));
+    for (int64_t c = 0; c < v.c; c++)
+        set_scale(&v, c, get(&v, v.mean, c), get(&v, v.variance, c), c, v.c);
     parallel_for(v.nchunks, chunk_grain(&v), scale_range, &v);
 }
 
