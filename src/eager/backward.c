@@ -277,10 +277,13 @@ static Status walk_custom(Reach *r, Visit *v) {
     Tensor **dx = checked(calloc(2 * (size_t)l->nin + 1, sizeof *dx)), **present = dx + l->nin;
     GradFlow f = {l->nout, l->nin, v->g, v->g + l->nout, dx, present};
     AUTO_TENSOR any = NULL;
-    Status status = gradient_any_present(l->nout, v->g, f.g_present, &any);
-    if (status == OK)
-        status = l->custom.flow ? l->custom.flow(l->custom.ctx, &f)
-                                : l->custom.backward(l->custom.ctx, l->nout, v->g, l->nin, dx);
+    Status status;
+    if (l->custom.flow) {
+        status = l->custom.flow(l->custom.ctx, &f);
+    } else {
+        status = gradient_any_present(l->nout, v->g, f.g_present, &any);
+        if (status == OK) status = l->custom.backward(l->custom.ctx, l->nout, v->g, l->nin, dx);
+    }
     for (int i = 0; i < l->nin; i++) {
         if (status == OK && dx[i])
             status = pass_back(r, l, i, dx[i], l->custom.flow ? present[i] : any);
