@@ -1,9 +1,15 @@
 /* Products in oneDNN: bfloat16 where the CPU has its instructions. Transposed operands are
- * described by their strides, never copied. */
+ * described by their strides, never copied.
+ *
+ * Matrix tiles (AMX) take 32 terms of a sum at a time, and oneDNN 2.6 is up to six times slower
+ * when a large product has terms left over. Operands are then copied with zeros added to their
+ * rows and columns. */
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "kernels/dnn_plan.h"
 #include "kernels/product.h"
+#include "kernels/through.h"
 
 static void read_product(const KernelArgs *a, Product *p) {
     if (a->op->id == OP_dense)
@@ -42,6 +48,25 @@ static Status matrix(int64_t batches, int64_t rows, int64_t columns, int64_t ste
     return dnn_layout(dnnl_bf16, 3, dims, strides, md);
 }
 
+/* How many terms the sums have for oneDNN: v->k, or more with those of zeros. */
+static int64_t padded_terms(const Product *v) {
+    enum { AT_ONCE = 32, LARGE = 256 };
+    if (v->m < LARGE || v->n < LARGE || !dnn_has_tiles()) return v->k;
+    return (v->k + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+}
+
+/* The strides of a dense copy with k terms, which keeps the order of the axes. */
+static void pad_strides(Product *v, int64_t k) {
+    bool x_rows = v->xk == 1, y_rows = v->yn == 1;
+    v->xm = x_rows ? k : 1;
+    v->xk = x_rows ? 1 : v->m;
+    v->yk = y_rows ? v->n : 1;
+    v->yn = y_rows ? 1 : k;
+    v->k = k;
+    if (v->nbatch && v->xs[0]) v->xs[0] = v->m * k;
+    if (v->nbatch && v->ys[0]) v->ys[0] = k * v->n;
+}
+
 static Status plan_product(DnnPlan *p, const Product *v, bool has_bias) {
     dnnl_memory_desc_t x, y, out, bias;
     int64_t xs = v->nbatch ? v->xs[0] : 0, ys = v->nbatch ? v->ys[0] : 0;
@@ -63,9 +88,20 @@ static Status plan_product(DnnPlan *p, const Product *v, bool has_bias) {
     return status;
 }
 
+/* Bytes of the copies of x and y. */
+static int64_t copy_bytes(const Product *v, bool is_y) {
+    bool batched = v->nbatch && (is_y ? v->ys[0] : v->xs[0]);
+    return align64((is_y ? v->n : v->m) * v->k * (batched ? v->batches : 1) * 2);
+}
+
 Status prepare_product_dnn(const KernelArgs *a, void **state, size_t *scratch) {
     Product v;
     read_product(a, &v);
+    int64_t k = padded_terms(&v), copies = 0;
+    if (k != v.k) {
+        pad_strides(&v, k);
+        copies = copy_bytes(&v, false) + copy_bytes(&v, true);
+    }
     DnnPlan *p = dnn_plan_new();
     Status status = plan_product(p, &v, a->nin > 2 && a->in[2].type);
     if (status != OK) {
@@ -73,9 +109,45 @@ Status prepare_product_dnn(const KernelArgs *a, void **state, size_t *scratch) {
         return status;
     }
     *state = p;
-    *scratch = dnn_plan_scratch(p);
+    *scratch = dnn_plan_scratch(p) + (size_t)copies;
     return OK;
 }
 
 void release_product_dnn(void *state) { release_dnn(state); }
-void run_product_dnn(const KernelArgs *a) { run_dnn(a); }
+
+/* (batches, rows, k) from src, with zeros up to the `to` terms of dst; steps as {batch, row, k}. */
+static void pad_terms(const int64_t *dims, int64_t to, char *dst, const int64_t *dst_steps,
+                      const char *src, const int64_t *src_steps) {
+    static const uint16_t zero;
+    copy_strided(3, dims, (Place){DT_bf16, dst, dst_steps},
+                 (Place){DT_bf16, (char *)src, src_steps});
+    copy_strided(3, (int64_t[]){dims[0], dims[1], to - dims[2]},
+                 (Place){DT_bf16, dst + dims[2] * dst_steps[2] * 2, dst_steps},
+                 (Place){DT_bf16, (char *)&zero, (int64_t[]){0, 0, 0}});
+}
+
+static void run_padded(const KernelArgs *a, const Product *v, int64_t k) {
+    Product to = *v;
+    pad_strides(&to, k);
+    char *x = (char *)a->scratch + dnn_plan_scratch(a->state), *y = x + copy_bytes(&to, false);
+    int64_t xs = v->nbatch ? v->xs[0] : 0, ys = v->nbatch ? v->ys[0] : 0;
+    pad_terms((int64_t[]){xs ? v->batches : 1, v->m, v->k}, k, x,
+              (int64_t[]){to.xs[0], to.xm, to.xk}, v->x, (int64_t[]){xs, v->xm, v->xk});
+    pad_terms((int64_t[]){ys ? v->batches : 1, v->n, v->k}, k, y,
+              (int64_t[]){to.ys[0], to.yn, to.yk}, v->y, (int64_t[]){ys, v->yn, v->yk});
+    Buf in[3] = {{.data = x}, {.data = y}};
+    if (a->nin > 2) in[2] = a->in[2];
+    KernelArgs padded = *a;
+    padded.in = in;
+    run_dnn(&padded);
+}
+
+void run_product_dnn(const KernelArgs *a) {
+    Product v;
+    read_product(a, &v);
+    int64_t k = padded_terms(&v);
+    if (k == v.k)
+        run_dnn(a);
+    else
+        run_padded(a, &v, k);
+}

@@ -54,10 +54,12 @@ Status dnn_check(dnnl_status_t s, const char *what) {
     return FAIL(INTERNAL, "oneDNN refuses %s (status %d)", what, (int)s);
 }
 
-bool dnn_has_bf16(void) {
-    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa(), need = dnnl_cpu_isa_avx512_core_bf16;
-    return (isa & need) == need;
+static bool has_isa(unsigned need) {
+    return ((unsigned)dnnl_get_effective_cpu_isa() & need) == need;
 }
+
+bool dnn_has_bf16(void) { return has_isa(dnnl_cpu_isa_avx512_core_bf16); }
+bool dnn_has_tiles(void) { return has_isa(dnnl_cpu_isa_avx512_core_amx); }
 
 const char *dnn_can_dtype(DType d) {
     if (d == DT_f32) return NULL;

@@ -44,7 +44,8 @@ Status dnn_check(dnnl_status_t s, const char *what);
 /* A layout by strides; strides NULL: the library chooses. */
 Status dnn_layout(dnnl_data_type_t dt, int rank, const int64_t *dims, const int64_t *strides,
                   dnnl_memory_desc_t *md);
-bool dnn_has_bf16(void); /* in hardware */
+bool dnn_has_bf16(void);  /* in hardware */
+bool dnn_has_tiles(void); /* matrix tiles: AMX */
 /* f32, or bf16 where the hardware has it. */
 const char *dnn_can_dtype(DType d);
 dnnl_data_type_t dnn_dtype(DType d);

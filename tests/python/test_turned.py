@@ -72,3 +72,26 @@ def test_extremes_of_long_rows(place: int) -> None:
         x[place] = extreme
         for f, want in [(ops.amax, np.max), (ops.amin, np.min)]:
             assert np.array_equal(f(ms.Tensor(x)).asnumpy(), want(x), equal_nan=True)
+
+
+def bfloat16(x: Any) -> ms.Tensor:
+    return ms.Tensor(x.astype(np.float32)).astype(ms.bfloat16)
+
+
+@pytest.mark.parametrize("layout", ["plain", "turned", "batches", "dense"])
+@pytest.mark.parametrize("terms", [30, 64, 295])
+def test_large_bfloat16_products(terms: int, layout: str) -> None:
+    """Sums with terms left over by the tiles of a matrix unit, which may be copied with zeros."""
+    rng = np.random.default_rng(9)
+    x = rng.integers(-4, 5, (3, 300, terms) if layout == "batches" else (300, terms))
+    y = rng.integers(-4, 5, (3, terms, 260) if layout == "batches" else (terms, 260))
+    c = rng.integers(-4, 5, 260)
+    ops.full((1 << 20,), np.nan, dtype=ms.float32)  # left in memory, it must not come into a sum
+    if layout == "dense":
+        got = ops.dense(bfloat16(x), bfloat16(y.T), bfloat16(c))
+    elif layout == "turned":
+        got = ops.matmul(bfloat16(x.T).T, bfloat16(y.T).T)
+    else:
+        got = ops.matmul(bfloat16(x), bfloat16(y))
+    want = x @ y + (c if layout == "dense" else 0)
+    assert np.abs(got.astype(ms.float32).asnumpy() - want).max() <= np.abs(want).max() / 256
