@@ -114,7 +114,7 @@ static Status infer_types(Run *r) {
 
 static Status make_dense(Run *r) {
     for (int i = 0; i < r->nin; i++)
-        if (!kernel_takes(r->kernel, &r->inbufs[i])) {
+        if (!kernel_takes(r->kernel, &r->args, i)) {
             TRY(replace(&r->in[i], OP_contiguous, NULL));
             r->inbufs[i] = buf_of(r->in[i]);
         }

@@ -13,9 +13,9 @@ typedef struct Elements {
     const TensorType *target, *index;
     int axis, last;
     const Buf *indices;
-    int64_t strides[MAX_RANK]; /* of the target */
-    char *data;                /* the target's elements */
-    char *beside;              /* result or updates, dense like the index */
+    const int64_t *strides; /* of the target */
+    char *data;             /* the target's elements */
+    char *beside;           /* result or updates, dense like the index */
     DType dtype;
     int64_t size;
     EwLoop *loop; /* NULL: values replace */
@@ -25,6 +25,7 @@ static void elements_init(Elements *e, const Buf *target, const Buf *indices, ch
                           int64_t axis) {
     *e = (Elements){.target = target->type,
                     .index = indices->type,
+                    .strides = target->strides,
                     .indices = indices,
                     .data = target->data,
                     .beside = beside,
@@ -32,7 +33,6 @@ static void elements_init(Elements *e, const Buf *target, const Buf *indices, ch
     e->axis = (int)(axis + (axis < 0 ? target->type->rank : 0));
     e->last = target->type->rank - 1;
     e->size = dtype_size(e->dtype);
-    type_strides(target->type, e->strides);
 }
 
 /* Target offsets of n elements of the index from `at` on, all in one row. */
@@ -46,7 +46,7 @@ static void row_offsets(const Elements *e, int64_t at, int64_t n, int64_t *offse
         if (i == e->last) first = place;
         if (i != e->axis && i != e->last) base += place * e->strides[i];
     }
-    int64_t along = e->axis == e->last || e->last < 0 ? 0 : 1; /* the last axis' own stride is 1 */
+    int64_t along = e->axis == e->last || e->last < 0 ? 0 : e->strides[e->last];
     int64_t n_axis = e->target->rank ? e->target->dims[e->axis] : 1;
     int64_t step = e->target->rank ? e->strides[e->axis] : 1;
     load_indices(d, src, 1, n_axis, n, offsets);

@@ -16,6 +16,9 @@ typedef struct Gather {
     int64_t size, row; /* bytes an element; elements a row */
     int64_t block;     /* tuples taken together */
     bool plain;        /* rows are contiguous on both sides */
+    /* What one tuple reads, with the strides of both sides. */
+    int rank;
+    int64_t dims[MAX_RANK], to[MAX_RANK], from[MAX_RANK];
 } Gather;
 
 /* n rows of one element each. */
@@ -41,6 +44,8 @@ static void read_rows(const Gather *g, int64_t n, char *dst, const char *src,
         const char *from = src + offsets[i] * g->size;
         if (g->plain)
             memcpy(dst, from, nbytes);
+        else if (rest->rank == 1)
+            gather_strided(g->row, g->size, dst, from, rest->strides[0][0] * g->size);
         else
             copy_strided(rest->rank, rest->dims, (Place){g->dtype, dst, rest->strides[1]},
                          (Place){g->dtype, (char *)from, rest->strides[0]});
@@ -66,12 +71,37 @@ static void read_range(void *ctx, int64_t begin, int64_t end) {
 }
 
 static bool is_plain(const Walk *rest) {
-    return rest->rank == 1 &&
-           (rest->dims[0] <= 1 || (rest->strides[0][0] == 1 && rest->strides[1][0] == 1));
+    return rest->rank == 1 && (rest->dims[0] <= 1 || rest->strides[0][0] == 1);
 }
 
-/* look is set up; x is the target. */
-static void gather_rows(Gather *g, const Buf *x, const Buf *out) {
+/* Tuples begin .. end - 1, each with all that it reads: outer axes and the rest. */
+static void read_tuples(void *ctx, int64_t begin, int64_t end) {
+    const Gather *g = ctx;
+    int64_t offsets[LOOKUP_BLOCK];
+    for (; begin < end; begin += LOOKUP_BLOCK) {
+        int64_t n = min_i64(end - begin, LOOKUP_BLOCK);
+        lookup_offsets(&g->look, begin, n, offsets);
+        for (int64_t i = 0; i < n; i++)
+            copy_strided(g->rank, g->dims,
+                         (Place){g->dtype, g->dst + (begin + i) * g->row * g->size, g->to},
+                         (Place){g->dtype, (char *)g->src + offsets[i] * g->size, g->from});
+    }
+}
+
+static void set_tuple(Gather *g, const Buf *x, const IndexPlan *p, const Buf *out) {
+    int outer = p->adjacent ? p->axis[0] : 0, after = out->type->rank - p->nrest;
+    g->rank = outer + p->nrest;
+    for (int i = 0; i < g->rank; i++) {
+        int at = i < outer ? i : p->rest[i - outer], in_out = i < outer ? i : after + i - outer;
+        g->dims[i] = x->type->dims[at];
+        g->from[i] = x->strides[at];
+        g->to[i] = out->strides[in_out];
+    }
+}
+
+/* look is set up; x is the target, out is dense. */
+static void gather_rows(Gather *g, const Buf *x, const IndexPlan *p, const Buf *out) {
+    enum { FEW = 64 };
     g->src = x->data;
     g->dst = out->data;
     g->dtype = (DType)x->type->dtype;
@@ -79,6 +109,12 @@ static void gather_rows(Gather *g, const Buf *x, const Buf *out) {
     g->row = g->look.rest.count;
     g->plain = is_plain(&g->look.rest);
     if (type_count(out->type) == 0) return;
+    int64_t each = g->look.outer * g->row;
+    if (!g->look.is_even || (!g->plain && g->look.outer > 1 && each >= FEW)) {
+        set_tuple(g, x, p, out);
+        parallel_for(g->look.tuples, max_i64(GRAIN / each, 1), read_tuples, g);
+        return;
+    }
     g->block = min_i64(min_i64(g->look.tuples, LOOKUP_BLOCK), max_i64(GRAIN / g->row, 1));
     int64_t blocks = (g->look.tuples + g->block - 1) / g->block;
     parallel_for(blocks * g->look.outer, max_i64(GRAIN / (g->block * g->row), 1), read_range, g);
@@ -86,10 +122,8 @@ static void gather_rows(Gather *g, const Buf *x, const Buf *out) {
 
 static void gather_plan(const Buf *x, const IndexPlan *p, const Buf *indices, const Buf *out) {
     Gather g;
-    int64_t strides[MAX_RANK];
-    type_strides(out->type, strides);
-    lookup_init(&g.look, x->type, p, indices, &(Buf){out->type, strides, out->data, true});
-    gather_rows(&g, x, out);
+    lookup_init(&g.look, x, p, indices, out);
+    gather_rows(&g, x, p, out);
 }
 
 /* ---- index_get */
@@ -126,13 +160,9 @@ Status check_gather_nd(const KernelArgs *a) {
 void run_gather_nd(const KernelArgs *a) {
     IndexPlan p;
     Gather g;
-    int64_t strides[MAX_RANK];
-    const Buf *out = &a->out[0];
     if (index_plan_nd("gather_nd", a->in[0].type, a->in[1].type, &p) != OK) return;
-    type_strides(out->type, strides);
-    lookup_init_nd(&g.look, a->in[0].type, &p, &a->in[1],
-                   &(Buf){out->type, strides, out->data, true});
-    gather_rows(&g, &a->in[0], out);
+    lookup_init_nd(&g.look, &a->in[0], &p, &a->in[1], &a->out[0]);
+    gather_rows(&g, &a->in[0], &p, &a->out[0]);
 }
 
 /* ---- gather */
@@ -144,9 +174,15 @@ static TensorType without_first(const TensorType *t, int n) {
     return r;
 }
 
+/* Element k of b's first axes, which `type` lacks. */
 static Buf part_of(const Buf *b, const TensorType *type, int64_t k) {
-    int64_t nbytes = type_count(type) * dtype_size((DType)type->dtype);
-    return (Buf){type, b->strides + (b->type->rank - type->rank), b->data + k * nbytes, true};
+    int64_t at = 0;
+    int first = b->type->rank - type->rank;
+    for (int i = first - 1; i >= 0; i--) {
+        at += k % b->type->dims[i] * b->strides[i];
+        k /= b->type->dims[i];
+    }
+    return (Buf){type, b->strides + first, b->data + at * dtype_size((DType)type->dtype), true};
 }
 
 Status check_gather(const KernelArgs *a) {

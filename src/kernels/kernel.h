@@ -40,6 +40,9 @@ enum {
     KEEPS_LAYOUT = 8,
     /* Beside TAKES_STRIDES: large inputs that lie transposed are quicker turned first. */
     PREFERS_ROWS = 16,
+    FIRST_STRIDES = 32, /* any strides on input 0, which is copied to the result */
+    /* Any strides on inputs much larger than the result: only a part of them is read. */
+    READS_PART = 64,
 };
 
 typedef struct Kernel {
@@ -59,8 +62,8 @@ Status kernel_choose(const KernelArgs *a, const Kernel **out);
 /* False: the op has no kernel and always runs as its expansion. */
 bool kernel_exists(OpId op);
 
-/* Whether k reads the input as it lies; if not, the caller makes it dense first. */
-bool kernel_takes(const Kernel *k, const Buf *b);
+/* Whether k reads input i as it lies; if not, the caller makes it dense first. */
+bool kernel_takes(const Kernel *k, const KernelArgs *a, int i);
 
 /* Whether all its kernels give row-major results for any layout of the inputs. */
 bool kernel_is_row_major(OpId op);

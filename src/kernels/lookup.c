@@ -8,42 +8,43 @@
 
 /* ---- setting up */
 
-static void init_target(Lookup *l, const TensorType *target, const IndexPlan *p) {
-    int64_t strides[MAX_RANK];
-    type_strides(target, strides);
-    l->outer = 1;
-    l->outer_step = p->axis[0] ? strides[p->axis[0] - 1] : 0;
-    for (int i = 0; p->adjacent && i < p->axis[0]; i++) l->outer *= target->dims[i];
+static void init_target(Lookup *l, const Buf *target, const IndexPlan *p) {
+    TensorType outer = {.rank = (uint8_t)(p->adjacent ? p->axis[0] : 0)};
+    memcpy(outer.dims, target->type->dims, outer.rank * sizeof *outer.dims);
+    Walk w;
+    walk_init(&w, &outer, 1, (const TensorType *[]){&outer}, &target->strides);
+    l->outer = w.count;
+    l->outer_step = w.strides[0][0];
+    l->is_even = w.rank == 1;
     l->tuples = type_count(&p->tuples);
     for (int k = 0; k < p->n; k++) {
-        l->size[k] = target->dims[p->axis[k]];
-        l->step[k] = strides[p->axis[k]];
+        l->size[k] = target->type->dims[p->axis[k]];
+        l->step[k] = target->strides[p->axis[k]];
     }
 }
 
 /* The other tensor's axes in the result, broadcast; those of the rest beside the target's. */
-static void init_other(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *other) {
-    int64_t strides[MAX_RANK], dense[MAX_RANK], target_strides[MAX_RANK];
+static void init_other(Lookup *l, const Buf *target, const IndexPlan *p, const Buf *other) {
+    int64_t strides[MAX_RANK], target_strides[MAX_RANK];
     TensorType result, lead = {0}, rest = {0};
-    if (index_result("", target, p, &result) != OK) return; /* infer has seen it */
+    if (index_result("", target->type, p, &result) != OK) return; /* infer has seen it */
     for (int i = 0; i < result.rank; i++) {
         int at = i - (result.rank - other->type->rank);
         strides[i] = at >= 0 && other->type->dims[at] != 1 ? other->strides[at] : 0;
     }
-    type_strides(target, dense);
     lead.rank = (uint8_t)(result.rank - p->nrest);
     memcpy(lead.dims, result.dims, lead.rank * sizeof *lead.dims);
     rest.rank = (uint8_t)p->nrest;
     for (int i = 0; i < p->nrest; i++) {
-        rest.dims[i] = target->dims[p->rest[i]];
-        target_strides[i] = dense[p->rest[i]];
+        rest.dims[i] = target->type->dims[p->rest[i]];
+        target_strides[i] = target->strides[p->rest[i]];
     }
     walk_init(&l->lead, &lead, 1, (const TensorType *[]){&lead}, (const int64_t *[]){strides});
     walk_init(&l->rest, &rest, 2, (const TensorType *[]){&rest, &rest},
               (const int64_t *[]){target_strides, strides + lead.rank});
 }
 
-void lookup_init(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *indices,
+void lookup_init(Lookup *l, const Buf *target, const IndexPlan *p, const Buf *indices,
                  const Buf *other) {
     const TensorType *types[MAX_RANK];
     const int64_t *strides[MAX_RANK];
@@ -58,7 +59,7 @@ void lookup_init(Lookup *l, const TensorType *target, const IndexPlan *p, const 
     walk_init(&l->walk, &p->tuples, p->n, types, strides);
 }
 
-void lookup_init_nd(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *indices,
+void lookup_init_nd(Lookup *l, const Buf *target, const IndexPlan *p, const Buf *indices,
                     const Buf *other) {
     const TensorType *types[MAX_RANK];
     const int64_t *strides[MAX_RANK];
@@ -154,32 +155,41 @@ static DIP_COLD Status refuse(const KernelArgs *a, int i, int64_t at, int64_t va
                 -(long long)size, (long long)size - 1);
 }
 
-/* Elements start, start + skip, ... of a dense index tensor. */
-static Status check_every(const KernelArgs *a, int i, int64_t start, int64_t skip, int64_t size,
-                          int axis) {
+/* Entries first, first + skip, ... of input i, which are those of the type t with i's strides. */
+static Status check_every(const KernelArgs *a, int i, const TensorType *t, int first, int skip,
+                          int64_t size, int axis) {
     const Buf *b = &a->in[i];
     DType dtype = (DType)b->type->dtype;
-    int64_t n = type_count(b->type), block[LOOKUP_BLOCK];
-    for (int64_t at = start; at < n; at += LOOKUP_BLOCK * skip) {
-        int64_t m = min_i64((n - at + skip - 1) / skip, LOOKUP_BLOCK);
-        load_indices(dtype, b->data + at * dtype_size(dtype), skip, size, m, block);
+    const char *data = b->data;
+    int64_t block[LOOKUP_BLOCK];
+    if (first) data += first * b->strides[t->rank] * dtype_size(dtype);
+    Walk w;
+    WalkPlace p;
+    walk_init(&w, t, 1, &t, &b->strides);
+    if (w.count) walk_seek(&w, 0, &p);
+    for (int64_t at = 0, m; at < w.count; at += m) {
+        int last = w.rank - 1;
+        m = min_i64(w.dims[last] - p.index[last], LOOKUP_BLOCK);
+        load_indices(dtype, data + p.offset[0] * dtype_size(dtype), w.strides[0][last], size, m,
+                     block);
         uint64_t bad = 0;
         for (int64_t k = 0; k < m; k++) bad |= (uint64_t)block[k] >= (uint64_t)size;
         for (int64_t k = 0; bad && k < m; k++) {
             if ((uint64_t)block[k] < (uint64_t)size) continue;
             int64_t value = block[k] < 0 ? block[k] - size : block[k];
-            return refuse(a, i, at + k * skip, value, size, axis);
+            return refuse(a, i, (at + k) * skip + first, value, size, axis);
         }
+        walk_step(&w, &p, m);
     }
     return OK;
 }
 
 Status check_indices(const KernelArgs *a, int i, int64_t size, int axis) {
-    return check_every(a, i, 0, 1, size, axis);
+    return check_every(a, i, a->in[i].type, 0, 1, size, axis);
 }
 
 Status check_indices_nd(const KernelArgs *a, int i, const IndexPlan *p, const TensorType *target) {
     for (int k = 0; k < p->n; k++)
-        TRY(check_every(a, i, k, p->n, target->dims[p->axis[k]], p->axis[k]));
+        TRY(check_every(a, i, &p->tuples, k, p->n, target->dims[p->axis[k]], p->axis[k]));
     return OK;
 }

@@ -13,6 +13,7 @@ enum { LOOKUP_BLOCK = 512 };
 
 typedef struct Lookup {
     int64_t outer, outer_step; /* how many, and elements of the target from one to the next */
+    bool is_even;              /* whether it is the same step for all */
     int64_t tuples;
     Walk walk; /* over the tuples; operand k is index tensor k */
     DType dtype[MAX_RANK];
@@ -24,11 +25,11 @@ typedef struct Lookup {
     Walk lead; /* over outer and tuples: where the other tensor's rows begin */
 } Lookup;
 
-/* The target is dense. `other` has the type of index_result, or broadcasts to it. */
-void lookup_init(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *indices,
+/* `other` has the type of index_result, or broadcasts to it. */
+void lookup_init(Lookup *l, const Buf *target, const IndexPlan *p, const Buf *indices,
                  const Buf *other);
 /* One index tensor whose last axis spells positions. */
-void lookup_init_nd(Lookup *l, const TensorType *target, const IndexPlan *p, const Buf *indices,
+void lookup_init_nd(Lookup *l, const Buf *target, const IndexPlan *p, const Buf *indices,
                     const Buf *other);
 
 /* Target offsets of the tuples t .. t + n - 1; n <= LOOKUP_BLOCK. */

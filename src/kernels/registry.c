@@ -101,9 +101,12 @@ static bool is_turned(const Buf *b) {
     return walk_turned_axis(&w, 0) >= 0;
 }
 
-bool kernel_takes(const Kernel *k, const Buf *b) {
-    enum { LARGE = 16384 };
+bool kernel_takes(const Kernel *k, const KernelArgs *a, int i) {
+    enum { LARGE = 16384, TIMES = 8 };
+    const Buf *b = &a->in[i];
     if (!b->data || b->dense) return true;
+    if (k->flags & FIRST_STRIDES) return i == 0;
+    if (k->flags & READS_PART) return type_count(b->type) / TIMES > type_count(a->out[0].type);
     if (!(k->flags & TAKES_STRIDES)) return false;
     return !(k->flags & PREFERS_ROWS) || type_count(b->type) < LARGE || !is_turned(b);
 }

@@ -170,17 +170,15 @@ static void scatter_rows(Scatter *s, const ScatterArgs *a) {
     parallel_for(parts, max_i64(GRAIN / (total / parts), least), write_range, s);
 }
 
-void scatter(const TensorType *target, const IndexPlan *p, const Buf *indices,
-             const ScatterArgs *a) {
+void scatter(const IndexPlan *p, const Buf *indices, const ScatterArgs *a) {
     Scatter s;
-    lookup_init(&s.look, target, p, indices, a->value);
+    lookup_init(&s.look, a->out, p, indices, a->value);
     scatter_rows(&s, a);
 }
 
-void scatter_nd_rows(const TensorType *target, const IndexPlan *p, const Buf *indices,
-                     const ScatterArgs *a) {
+void scatter_nd_rows(const IndexPlan *p, const Buf *indices, const ScatterArgs *a) {
     Scatter s;
-    lookup_init_nd(&s.look, target, p, indices, a->value);
+    lookup_init_nd(&s.look, a->out, p, indices, a->value);
     scatter_rows(&s, a);
 }
 
@@ -220,7 +218,7 @@ void run_index_set(const KernelArgs *a) {
     if (read_plan(a, &p) != OK) return;
     bool add = !strcmp(((const attrs_index_set *)a->attrs)->reduction, "add");
     scatter_start(&a->in[0], &a->out[0]);
-    scatter(a->out[0].type, &p, a->in + 2,
+    scatter(&p, a->in + 2,
             &(ScatterArgs){add ? SCATTER_ADD : SCATTER_SET, &a->in[1], &a->out[0], -1});
 }
 
@@ -239,7 +237,7 @@ void run_embedding_grad(const KernelArgs *a) {
         return;
     int64_t pad = at->padding_idx;
     if (pad != ATTR_NONE && pad < 0) pad += at->rows;
-    scatter(a->out[0].type, &p, &a->in[1],
+    scatter(&p, &a->in[1],
             &(ScatterArgs){SCATTER_ADD, &a->in[0], &a->out[0], pad == ATTR_NONE ? -1 : pad});
 }
 
@@ -255,7 +253,7 @@ static void scatter_at(const KernelArgs *a, ScatterMode mode) {
     IndexPlan p;
     if (index_plan_nd(a->op->name, a->in[0].type, a->in[1].type, &p) != OK) return;
     scatter_start(&a->in[0], &a->out[0]);
-    scatter_nd_rows(a->out[0].type, &p, &a->in[1], &(ScatterArgs){mode, &a->in[2], &a->out[0], -1});
+    scatter_nd_rows(&p, &a->in[1], &(ScatterArgs){mode, &a->in[2], &a->out[0], -1});
 }
 
 #define TENSOR_SCATTER(name, mode)                                                                 \

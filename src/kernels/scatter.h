@@ -20,10 +20,8 @@ typedef struct ScatterArgs {
     int64_t skip_row; /* index whose row is left alone; -1: none */
 } ScatterArgs;
 
-void scatter(const TensorType *target, const IndexPlan *p, const Buf *indices,
-             const ScatterArgs *a);
-void scatter_nd_rows(const TensorType *target, const IndexPlan *p, const Buf *indices,
-                     const ScatterArgs *a);
+void scatter(const IndexPlan *p, const Buf *indices, const ScatterArgs *a);
+void scatter_nd_rows(const IndexPlan *p, const Buf *indices, const ScatterArgs *a);
 /* What is written over: a copy of x (nothing to do when they share memory), or zeros. */
 void scatter_start(const Buf *x, const Buf *out);
 void scatter_zeros(const Buf *out);

@@ -11,7 +11,7 @@
 static Status make_dense(Lower *l, NodeId node, const Kernel *k, const KernelArgs *a,
                          const Value *in, Spot **dense) {
     for (int i = 0; i < a->nin; i++) {
-        if (!in[i] || kernel_takes(k, &a->in[i])) continue;
+        if (!in[i] || kernel_takes(k, a, i)) continue;
         TRY(lower_dense(l, node, in[i], &dense[i]));
         ((Buf *)a->in)[i] = lower_buf_at(a->in[i].type, dense[i]);
     }

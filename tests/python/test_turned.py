@@ -95,3 +95,45 @@ def test_large_bfloat16_products(terms: int, layout: str) -> None:
         got = ops.matmul(bfloat16(x), bfloat16(y))
     want = x @ y + (c if layout == "dense" else 0)
     assert np.abs(got.astype(ms.float32).asnumpy() - want).max() <= np.abs(want).max() / 256
+
+
+def indexed(t: ms.Tensor) -> Any:
+    """A few elements of t, which is (30, 40, 50) and may lie any way, read and written by index."""
+    i, j = ms.Tensor([3, -1]), ms.Tensor([[7, 0], [11, 29]])
+    pairs, ones = ms.Tensor([[3, 5], [-1, 7]]), ops.ones((2, 50), dtype=t.dtype)
+    return (
+        ops.gather(t, i, 2),
+        ops.gather(t, j, 1),
+        ops.gather(t, ms.Tensor(9), 0),
+        ops.gather(t, ms.Tensor(9), 1),
+        ops.gather(t[:, :3], ops.full((30, 1), 2, dtype=ms.int32), 1, 1),
+        t[:, i, i],
+        t[i, :, i],
+        ops.gather_nd(t, pairs),
+        ops.embedding(i, t[:, 0]),
+        ops.gather_elements(t[:2], 1, ops.full((2, 2, 2), 39, dtype=ms.int64)),
+        ops.tensor_scatter_update(t, pairs, ones),
+        ops.tensor_scatter_elements(t[0], pairs, pairs.astype(t.dtype), 1),
+        ops.masked_scatter(t, t > 50, ops.zeros(t.shape, dtype=t.dtype)),
+        ops.index_add(t, i, ops.ones((30, 2, 50), dtype=t.dtype), 1),
+    )
+
+
+@pytest.mark.parametrize("axes", AXES)
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_indices_into_transposed(mode: str, axes: tuple[int, ...]) -> None:
+    x = values((30, 40, 50), "f32")
+    back = [axes.index(i) for i in range(3)]
+    laid = ms.Tensor(x.transpose(axes).copy())
+    assert (laid.transpose(back).asnumpy() == x).all()
+    run = indexed if mode == "eager" else ms.jit(lambda t: indexed(t.transpose(back)))
+    got = run(laid.transpose(back) if mode == "eager" else laid)
+    for r, want in zip(got, indexed(ms.Tensor(x)), strict=True):
+        assert (r.asnumpy() == want.asnumpy()).all()
+
+
+def test_strided_indices_are_looked_at() -> None:
+    x = ms.Tensor(values((2000, 0), "f32"))
+    rows = ms.Tensor(np.array([[0, 5, 1], [7, 2000, 0]])).T
+    with pytest.raises(IndexError, match=r"\[1, 1\] is 2000"):
+        ops.gather(x, rows, 0)
