@@ -46,20 +46,25 @@ Status infer_tile(const OpCall *c, TensorType *out) {
     return type_check(out, "tile");
 }
 
-/* One axis after the other, the innermost first: (outer, 1, inner) broadcast to (outer, m, inner).
- */
+/* Axes that vanish first, which leaves nothing to be copied. Then one after the other, the
+ * innermost first: (outer, 1, inner) broadcast to (outer, m, inner). */
 void expand_tile(ExpandCtx *c) {
     const IntList *m = &((const attrs_tile *)c->attrs)->multiples;
     TensorType x = type_of(c), r = result_type(c, &x), t = r;
+    int first = t.rank - (int)m->n; /* the axis that multiples begin at */
     for (int i = 0; i < t.rank; i++) {
         int at = i - (t.rank - x.rank);
         t.dims[i] = at >= 0 ? x.dims[at] : 1;
     }
     Ref v = b_reshape(c->b, c->x[0], t.rank, t.dims);
-    for (int i = t.rank - 1; i >= 0 && c->b->status == OK; i--) {
-        int mt = i - (int)(t.rank - m->n);
-        int64_t times = mt >= 0 ? m->v[mt] : 1;
-        if (times == 1) continue;
+    for (int i = 0; i < m->n; i++) {
+        if (m->v[i]) continue;
+        v = b_op1(c->b, OP_narrow, &(attrs_narrow){.axis = first + i}, v);
+        t.dims[first + i] = 0;
+    }
+    for (int i = t.rank - 1; i >= first && c->b->status == OK; i--) {
+        int64_t times = m->v[i - first];
+        if (times < 2) continue;
         Around s = around(&t, i);
         int64_t n = s.n * s.inner;
         v = b_reshape(c->b, v, 3, (int64_t[]){s.outer, 1, n});
