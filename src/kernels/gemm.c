@@ -2,7 +2,8 @@
  *
  * b is taken in panels of two vectors' width; a block of up to MR rows of a meets a panel in
  * registers: MR x 2 accumulators, one broadcast of a and two vectors of b an inner step. Panels are
- * packed (transposed on the way if need be) unless they are used only once. Multiply-adds contract
+ * packed (transposed on the way if need be) unless they are used only once, or a few times while
+ * their rows lie near. Multiply-adds contract
  * to fused ones in this file (-ffp-contract=fast): no other code repeats these sums. */
 #include "kernels/gemm.h"
 
@@ -24,7 +25,7 @@ typedef double T;
 #endif
 typedef T V __attribute__((vector_size(VBYTES)));
 typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
-enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256 };
+enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256, NEAR = 2048 / sizeof(T) };
 /* Products with strided rows of a, more than FAR_ROWS x FAR_COLUMNS: so many inner steps and
  * columns of b are packed at once. These sizes are the same everywhere, and so are the bits on
  * every set with fused multiply-add: an element is the sum over its inner steps in blocks of KC (or
@@ -178,11 +179,20 @@ static void pack(int64_t k, int64_t n, const void *b, int64_t brs, int64_t bcs, 
 
 /* ---- products */
 
-/* All m rows of a with one panel of `cols` columns. Blocks of rows are about equal in size. */
+enum { MR_ROOM = (MR + VL - 1) / VL * VL };
+
+/* Blocks of at most MR rows, about equal in size: their number, and the rows of the next of
+ * `blocks` that hold `left` rows. */
+ALWAYS uint32_t blocks_of(int64_t m) { return m <= MR ? 1 : (uint32_t)((m + MR - 1) / MR); }
+ALWAYS int64_t block_rows(int64_t left, uint32_t blocks) {
+    return blocks == 1 ? left : ((uint32_t)left + blocks - 1) / blocks;
+}
+
+/* All m rows of a with one panel of `cols` columns. */
 static void rows_by_panel(int64_t m, int64_t cols, const Tile *all) {
-    int64_t blocks = (m + MR - 1) / MR;
-    for (int64_t q = 0; q < blocks; q++) {
-        int64_t i = m * q / blocks, rows = m * (q + 1) / blocks - i;
+    uint32_t blocks = blocks_of(m);
+    for (int64_t i = 0, rows; i < m; i += rows) {
+        rows = block_rows(m - i, blocks--);
         Tile t = *all;
         t.a += i * t.ars;
         t.c += i * t.crs;
@@ -237,10 +247,15 @@ static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, 
 }
 
 /* A block of rows of a, column by column: far strides cost more in address translation, once for
- * every panel, than this copy does. */
-static void pack_rows(int64_t rows, int64_t k, const T *a, Tile *t, T *dst) {
-    for (int64_t p = 0; p < k; p++)
-        for (int64_t r = 0; r < rows; r++) dst[p * MR + r] = a[r * t->ars + p * t->acs];
+ * every panel, than this copy does. `whole`: MR_ROOM rows may be read. */
+static void pack_rows(int64_t rows, int64_t k, const T *a, bool whole, Tile *t, T *dst) {
+    if (whole && t->ars == 1) {
+        for (int64_t p = 0; p < k; p++)
+            for (int r = 0; r < MR_ROOM; r += VL) store(dst + p * MR + r, load(a + p * t->acs + r));
+    } else {
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t r = 0; r < rows; r++) dst[p * MR + r] = a[r * t->ars + p * t->acs];
+    }
     t->a = dst;
     t->ars = 1;
     t->acs = MR;
@@ -248,20 +263,56 @@ static void pack_rows(int64_t rows, int64_t k, const T *a, Tile *t, T *dst) {
 
 /* c's columns [j0, j0 + n) with inner steps [p0, p0 + k): b packed as a whole, a block by block. */
 static void run_part(const Gemm *g, int64_t j0, int64_t n, int64_t p0, int64_t k) {
-    T b[KT * NT] __attribute__((aligned(64))), a[KT * MR] __attribute__((aligned(64)));
+    T b[KT * NT] __attribute__((aligned(64))), a[KT * MR + VL] __attribute__((aligned(64)));
     pack(k, n, (const T *)g->b + p0 * g->brs + j0 * g->bcs, g->brs, g->bcs, b);
-    int64_t blocks = (g->m + MR - 1) / MR;
-    for (int64_t q = 0; q < blocks; q++) {
-        int64_t i = g->m * q / blocks, rows = g->m * (q + 1) / blocks - i;
+    uint32_t blocks = blocks_of(g->m);
+    for (int64_t i = 0, rows; i < g->m; i += rows) {
+        rows = block_rows(g->m - i, blocks--);
         Tile t = {.k = k, .ars = g->ars, .acs = g->acs, .bstep = NR, .crs = g->crs};
         t.accumulate = g->accumulate || p0 > 0;
-        pack_rows(rows, k, (const T *)g->a + i * g->ars + p0 * g->acs, &t, a);
+        pack_rows(rows, k, (const T *)g->a + i * g->ars + p0 * g->acs, i + MR_ROOM <= g->m, &t, a);
         for (int64_t j = 0; j < n; j += NR) {
             t.b = b + j * k;
             t.c = (T *)g->c + i * g->crs + j0 + j;
             rows_by_panel(rows, min_i64(NR, n - j), &t);
         }
     }
+}
+
+/* Few rows of a, and b's columns contiguous: c^T = b^T a^T turns the few rows and the result, not
+ * all of b. */
+static bool is_turned(const Gemm *g) {
+    int64_t room = (g->m + NR - 1) / NR * NR;
+    return g->acs == 1 && g->brs == 1 && g->bcs != 1 && g->k > 3 * NR && g->m <= 3 * NR &&
+           room - g->m <= NR / 4;
+}
+
+/* c[cols][rows] (+)= t^T, where rows of t have NR columns. */
+static void add_turned(const T *t, int64_t rows, int64_t cols, T *c, int64_t crs, bool add) {
+    T turned[NR * NR] __attribute__((aligned(64)));
+    for (int q = 0; q < 4; q++) {
+        int64_t i = q / 2 * VL, j = q % 2 * VL;
+        transpose_block(t + i * NR + j, NR, turned + j * NR + i, NR);
+    }
+    for (int64_t j = 0; j < cols; j++, c += crs)
+        for (int64_t i = 0; i < rows; i++)
+            c[i] = add ? c[i] + turned[j * NR + i] : turned[j * NR + i];
+}
+
+static void run_turned(const Gemm *g) {
+    T x[KC * NR] __attribute__((aligned(64))), edge[NR * NR] __attribute__((aligned(64))) = {0};
+    for (int64_t i = 0; i < g->m; i += NR)
+        for (int64_t p = 0; p < g->k; p += KC) {
+            int64_t k = min_i64(KC, g->k - p), cols = min_i64(NR, g->m - i);
+            pack_panel(k, cols, (const T *)g->a + i * g->ars + p, 1, g->ars, x);
+            for (int64_t j = 0; j < g->n; j += NR) {
+                int64_t rows = min_i64(NR, g->n - j);
+                const T *b = (const T *)g->b + j * g->bcs + p;
+                rows_by_panel(rows, NR, &(Tile){k, g->bcs, 1, NR, NR, b, x, edge, false});
+                add_turned(edge, rows, cols, (T *)g->c + i * g->crs + j, g->crs,
+                           g->accumulate || p > 0);
+            }
+        }
 }
 
 static void run(const Gemm *given) {
@@ -281,6 +332,7 @@ static void run(const Gemm *given) {
                 run_part(&g, j, min_i64(NT, g.n - j), p, min_i64(KT, g.k - p));
         return;
     }
+    if (is_turned(&g)) return run_turned(&g);
     T panel[KC * NR] __attribute__((aligned(64)));
     for (int64_t j = 0; j < g.n; j += NR) {
         int64_t cols = min_i64(NR, g.n - j);
@@ -288,7 +340,7 @@ static void run(const Gemm *given) {
             int64_t k = min_i64(KC, g.k - p);
             const T *b = (const T *)g.b + p * g.brs + j * g.bcs;
             int64_t step = g.brs;
-            if (g.bcs != 1 || cols < NR || g.m > MR) {
+            if (g.bcs != 1 || cols < NR || g.m > (g.brs > NEAR ? MR : 3 * MR)) {
                 pack_panel(k, cols, b, g.brs, g.bcs, panel);
                 b = panel;
                 step = NR;

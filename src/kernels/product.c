@@ -122,7 +122,8 @@ PLAIN(uint8_t, bool, to[j] | (x & y[j * g->bcs]))
 /* ---- the grid of tiles */
 
 /* Tiles are at most so large, a multiple of the kernels' blocks, and their number is a multiple of
- * EVEN while there are few, so that 2, 4 or 8 threads have equal shares. */
+ * EVEN while there are few, so that 2, 4 or 8 threads have equal shares: by rows if there are
+ * enough of them, else by columns. */
 enum { TILE_ROWS = 252, TILE_COLUMNS = 256, COLUMN_STEP = 32, LEAST_ROWS = 28, EVEN = 8, FEW = 64 };
 
 typedef struct Grid {
@@ -142,9 +143,16 @@ static void lay_grid(Grid *grid) {
     grid->rows = divide_up(p->m, TILE_ROWS);
     int64_t others = p->batches * grid->columns;
     if (grid->rows * others == 0 || grid->rows * others >= FEW) return;
-    int64_t rows = grid->rows;
+    int64_t rows = grid->rows, columns = grid->columns;
     while (rows * others % EVEN) rows++;
-    if (p->m / rows >= LEAST_ROWS) grid->rows = rows;
+    if (p->m / rows >= LEAST_ROWS) {
+        grid->rows = rows;
+        return;
+    }
+    while (grid->rows * p->batches * columns % EVEN) columns++;
+    if (p->n / columns < COLUMN_STEP) return;
+    grid->width = divide_up(divide_up(p->n, columns), COLUMN_STEP) * COLUMN_STEP;
+    grid->columns = divide_up(p->n, grid->width);
 }
 
 static void start_with_bias(const Product *p, const Gemm *g, int64_t i0, int64_t j0, int64_t size) {
@@ -162,17 +170,28 @@ static void start_with_bias(const Product *p, const Gemm *g, int64_t i0, int64_t
     }
 }
 
+/* How many of the tiles from t on, below `end`, are one product: neighbours along the rows or along
+ * the columns share what the kernel packs. */
+static int64_t joined_tiles(const Grid *grid, int64_t t, int64_t end) {
+    int64_t each = grid->rows * grid->columns, most = 1;
+    if (grid->columns == 1) most = TILE_ROWS / divide_up(grid->p->m, grid->rows);
+    if (grid->rows == 1) most = TILE_COLUMNS / grid->width;
+    return max_i64(1, min_i64(most, min_i64(end, (t / each + 1) * each) - t));
+}
+
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
     const Grid *grid = ctx;
     const Product *p = grid->p;
     int64_t size = dtype_size(grid->ct), xo, yo;
-    for (int64_t t = begin; t < end; t++) {
+    for (int64_t t = begin, n; t < end; t += n) {
+        n = joined_tiles(grid, t, end);
         int64_t batch = t / (grid->rows * grid->columns), tile = t % (grid->rows * grid->columns);
         int64_t row = tile / grid->columns, j = tile % grid->columns * grid->width;
         int64_t i = p->m * row / grid->rows;
+        int64_t down = grid->rows == 1 ? 1 : n, across = grid->rows == 1 ? n : 1;
         product_batch(p, batch, &xo, &yo);
         Gemm g = {.k = p->k};
-        g.m = p->m * (row + 1) / grid->rows - i, g.n = min_i64(grid->width, p->n - j);
+        g.m = p->m * (row + down) / grid->rows - i, g.n = min_i64(grid->width * across, p->n - j);
         g.a = p->x + (xo + i * p->xm) * size, g.ars = p->xm, g.acs = p->xk;
         g.b = p->y + (yo + j * p->yn) * size, g.brs = p->yk, g.bcs = p->yn;
         g.c = p->out + ((batch * p->m + i) * p->n + j) * size, g.crs = p->n;
