@@ -41,19 +41,24 @@ enum { KT = 128, NT = 256, FAR_ROWS = 14, FAR_COLUMNS = 256 / sizeof(T) };
 ALWAYS V load(const T *p) { return *(const U *)p; }
 ALWAYS void store(T *p, V v) { *(U *)p = v; }
 
-/* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. */
+/* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. Each inner step fetches
+ * a line of memory from `ahead` on into the cache. */
 typedef struct Tile {
     int64_t k, ars, acs, bstep, crs;
     const T *a, *b;
     T *c;
     bool accumulate;
+    const T *ahead;
+    int64_t astep; /* from one row of a to the next */
 } Tile;
+enum { LINE = 64 / sizeof(T) };
 
 /* Rows of a are reached from a pointer for every third row, so that the addresses fit the
  * registers. */
 ALWAYS void tile(const int R, const Tile *t) {
     V acc[MR][2];
     const T *rows[(MR + 2) / 3], *b = t->b;
+    const T *ahead = t->ahead;
     int64_t ars = t->ars, acs = t->acs;
     UNROLL
     for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
@@ -62,6 +67,8 @@ ALWAYS void tile(const int R, const Tile *t) {
     for (int64_t p = t->k; p > 0; p--) {
         V b0 = load(b), b1 = load(b + VL);
         b += t->bstep;
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += LINE;
         UNROLL
         for (int i = 0; i < R; i++) {
             T x = rows[i / 3][i % 3 * ars];
@@ -196,6 +203,7 @@ static void rows_by_panel(int64_t m, int64_t cols, const Tile *all) {
         Tile t = *all;
         t.a += i * t.ars;
         t.c += i * t.crs;
+        t.ahead += i * t.astep;
         if (cols == NR) {
             tiles[rows](&t);
             continue;
@@ -268,7 +276,7 @@ static void run_part(const Gemm *g, int64_t j0, int64_t n, int64_t p0, int64_t k
     uint32_t blocks = blocks_of(g->m);
     for (int64_t i = 0, rows; i < g->m; i += rows) {
         rows = block_rows(g->m - i, blocks--);
-        Tile t = {.k = k, .ars = g->ars, .acs = g->acs, .bstep = NR, .crs = g->crs};
+        Tile t = {.ahead = b, .k = k, .ars = g->ars, .acs = g->acs, .bstep = NR, .crs = g->crs};
         t.accumulate = g->accumulate || p0 > 0;
         pack_rows(rows, k, (const T *)g->a + i * g->ars + p0 * g->acs, i + MR_ROOM <= g->m, &t, a);
         for (int64_t j = 0; j < n; j += NR) {
@@ -308,7 +316,9 @@ static void run_turned(const Gemm *g) {
             for (int64_t j = 0; j < g->n; j += NR) {
                 int64_t rows = min_i64(NR, g->n - j);
                 const T *b = (const T *)g->b + j * g->bcs + p;
-                rows_by_panel(rows, NR, &(Tile){k, g->bcs, 1, NR, NR, b, x, edge, false});
+                rows_by_panel(
+                    rows, NR,
+                    &(Tile){k, g->bcs, 1, NR, NR, b, x, edge, false, b + NR * g->bcs, g->bcs});
                 add_turned(edge, rows, cols, (T *)g->c + i * g->crs + j, g->crs,
                            g->accumulate || p > 0);
             }
@@ -347,7 +357,7 @@ static void run(const Gemm *given) {
             }
             rows_by_panel(g.m, cols,
                           &(Tile){k, g.ars, g.acs, step, g.crs, (const T *)g.a + p * g.acs, b,
-                                  (T *)g.c + j, g.accumulate || p > 0});
+                                  (T *)g.c + j, g.accumulate || p > 0, b, 0});
         }
     }
 }
@@ -357,7 +367,7 @@ static void run_packed(const Gemm *g) {
     for (int64_t j = 0; j < g->n; j += NR)
         rows_by_panel(g->m, min_i64(NR, g->n - j),
                       &(Tile){g->k, g->ars, g->acs, NR, g->crs, g->a, (const T *)g->b + j * g->k,
-                              (T *)g->c + j, g->accumulate});
+                              (T *)g->c + j, g->accumulate, g->a, 0});
 }
 
 #define NAME2(isa, ct) gemm_##isa##_##ct
