@@ -14,7 +14,9 @@
 #include "kernels/transpose.h"
 #include "kernels/walk.h"
 
-enum { BLOCK = 512, GRAIN = 32768, TILE = 32, SHORT_ROW = 8 };
+enum { BLOCK = 512, GRAIN = 32768, TILE = 1024, SHORT_ROW = 8 };
+/* Of a transpose. More rows of the result, a power of two apart, would not stay in the cache. */
+enum { TURNED_ROWS = 8, TURNED_COLS = 64 };
 enum { DST, SRC };
 
 typedef struct Copy {
@@ -109,7 +111,10 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     TilePlace p;
     for (int64_t t = begin; t < end; t++) {
         tiling_seek(&c->tiling, t, &p);
-        transpose_tile(c->src_size, p.rows, p.cols, c->dst.data + p.offset[DST] * c->dst_size, to,
+        char *dst = c->dst.data + p.offset[DST] * c->dst_size;
+        for (int64_t row = 0; row < p.rows; row++)
+            walk_call_for(dst + row * to * c->dst_size, p.cols * c->dst_size);
+        transpose_tile(c->src_size, p.rows, p.cols, dst, to,
                        c->src.data + p.offset[SRC] * c->src_size, from);
     }
 }
@@ -134,13 +139,17 @@ static void copy_columns(void *ctx, int64_t begin, int64_t end) {
 /* How tiles are copied; NULL: row by row instead. */
 static ParallelBody choose_tiles(Copy *c) {
     const Walk *w = &c->walk;
-    int64_t row = w->dims[w->rank - 1], cols = min_i64(row, TILE);
+    int64_t row = w->dims[w->rank - 1];
     if (c->dst.dtype != c->src.dtype) return NULL;
     int down = w->strides[DST][w->rank - 1] == 1 ? walk_turned_axis(w, SRC) : -1;
-    bool turned = down >= 0;
-    if (!turned && (w->rank == 1 || row > SHORT_ROW)) return NULL;
-    tiling_init(&c->tiling, w, turned ? down : w->rank - 2, TILE * TILE / cols, cols);
-    return turned ? copy_tiles : copy_columns;
+    if (down >= 0) {
+        tiling_init(&c->tiling, w, down, c->src_size == 1 ? 2 * TURNED_ROWS : TURNED_ROWS,
+                    TURNED_COLS);
+        return copy_tiles;
+    }
+    if (w->rank == 1 || row > SHORT_ROW) return NULL;
+    tiling_init(&c->tiling, w, w->rank - 2, TILE / row, row);
+    return copy_columns;
 }
 
 /* ---- entry */
@@ -199,7 +208,7 @@ void copy_strided(int rank, const int64_t *dims, Place dst, Place src) {
     if (!c.walk.count) return;
     ParallelBody tiles = choose_tiles(&c);
     if (tiles)
-        parallel_for(c.tiling.count, GRAIN / (TILE * TILE), tiles, &c);
+        parallel_for(c.tiling.count, GRAIN / (c.tiling.rows * c.tiling.cols), tiles, &c);
     else
         parallel_for(c.walk.count, GRAIN, copy_rows, &c);
 }

@@ -14,7 +14,7 @@
 #include "kernels/walk.h"
 
 enum { BLOCK = 512, MAX_OPERANDS = 5, GRAIN = 32768 };
-enum { TILE = 2048, TURNED_ROWS = 16, SHORT_ROW = 64 };
+enum { TILE = 2048, TURNED_ROWS = 16, TURNED_COLS = 64, SHORT_ROW = 64 };
 
 typedef struct Call {
     const KernelArgs *a;
@@ -169,17 +169,20 @@ static const char *fetch_tile(const Call *c, int i, const TilePlace *p, bool joi
     return block->bytes;
 }
 
-/* The rows of a tile; joined: they lie side by side on all sides, and are one. */
-static void run_tile(const Call *c, const TilePlace *p, bool joined, const char *const *from,
-                     const int64_t *pitch) {
+/* The rows of a tile; joined: they lie side by side on all sides, and are one. Those of the next
+ * tile are called for. */
+static void run_tile(const Call *c, const TilePlace *p, const TilePlace *next, bool joined,
+                     const char *const *from, const int64_t *pitch) {
     const Buf *out = &c->a->out[0];
     DType d = (DType)out->type->dtype;
     int64_t out_size = dtype_size(d), step = c->walk.strides[c->walk.nops - 1][c->tiling.down];
     char *dst = out->data + p->offset[c->walk.nops - 1] * out_size;
+    const char *ahead = out->data + next->offset[c->walk.nops - 1] * out_size;
     int64_t rows = joined ? 1 : p->rows, n = p->rows * p->cols / rows, size = dtype_size(c->ct);
     TileBlock result;
-    for (int64_t row = 0; row < rows; row++, dst += step * out_size) {
+    for (int64_t row = 0; row < rows; row++, dst += step * out_size, ahead += step * out_size) {
         const void *src[MAX_OPERANDS] = {0};
+        if (row < next->rows) walk_call_for(ahead, next->cols * out_size);
         for (int i = 0; i < c->n; i++)
             if (c->in[i]) src[i] = from[i] + row * pitch[i] * size;
         c->loop(n, d == c->result ? (void *)dst : &result, src);
@@ -192,13 +195,14 @@ static void tile_range(void *ctx, int64_t begin, int64_t end) {
     TileBlock blocks[MAX_OPERANDS];
     const char *from[MAX_OPERANDS];
     int64_t pitch[MAX_OPERANDS];
-    for (int64_t t = begin; t < end; t++) {
-        TilePlace p;
-        tiling_seek(&c->tiling, t, &p);
+    TilePlace p, next;
+    tiling_seek(&c->tiling, begin, &p);
+    for (int64_t t = begin; t < end; t++, p = next) {
+        tiling_seek(&c->tiling, min_i64(t + 1, end - 1), &next);
         bool joined = c->walk.strides[c->walk.nops - 1][c->tiling.down] == p.cols;
         for (int i = 0; i < c->n; i++)
             if (c->in[i]) from[i] = fetch_tile(c, i, &p, joined, &blocks[i], &pitch[i]);
-        run_tile(c, &p, joined, from, pitch);
+        run_tile(c, &p, &next, joined, from, pitch);
     }
 }
 
@@ -206,10 +210,11 @@ static void tile_range(void *ctx, int64_t begin, int64_t end) {
 static bool choose_tiles(Call *c) {
     const Walk *w = &c->walk;
     int64_t row = w->dims[w->rank - 1];
-    for (int k = 0; k < w->nops; k++) {
-        int down = walk_turned_axis(w, k);
-        if (down < 0 || row < SHORT_ROW) continue;
-        tiling_init(&c->tiling, w, down, TURNED_ROWS, TILE / TURNED_ROWS);
+    for (int i = 0; i < c->n && row >= SHORT_ROW; i++) {
+        int down = c->in[i] ? walk_turned_axis(w, c->walk_index[i]) : -1;
+        if (down < 0) continue;
+        bool is_wide = row > TILE / TURNED_ROWS && dtype_size(c->in[i]->type->dtype) >= 4;
+        tiling_init(&c->tiling, w, down, TURNED_ROWS, is_wide ? TURNED_COLS : TILE / TURNED_ROWS);
         return true;
     }
     if (w->rank == 1 || row >= SHORT_ROW) return false;

@@ -70,21 +70,26 @@ void tiling_init(Tiling *t, const Walk *w, int down, int64_t rows, int64_t cols)
     t->count = t->across * t->below * (w->count / (wide * high));
 }
 
+/* Adds a place on the axes [begin, end), the last one fastest; what is left of `at`. */
+static int64_t seek_axes(const Walk *w, int begin, int end, int64_t at, int64_t *offset) {
+    for (int i = end - 1; i >= begin; i--) {
+        for (int k = 0; k < w->nops; k++) offset[k] += at % w->dims[i] * w->strides[k][i];
+        at /= w->dims[i];
+    }
+    return at;
+}
+
 void tiling_seek(const Tiling *t, int64_t tile, TilePlace *p) {
     const Walk *w = t->walk;
     int last = w->rank - 1;
-    int64_t col = tile % t->across * t->cols, row = tile / t->across % t->below * t->rows;
-    int64_t left = tile / (t->across * t->below);
+    memset(p->offset, 0, sizeof p->offset);
+    tile = seek_axes(w, t->down + 1, last, tile, p->offset);
+    int64_t row = tile % t->below * t->rows, col = tile / t->below % t->across * t->cols;
+    seek_axes(w, 0, t->down, tile / (t->below * t->across), p->offset);
     p->cols = min_i64(t->cols, w->dims[last] - col);
     p->rows = min_i64(t->rows, w->dims[t->down] - row);
     for (int k = 0; k < w->nops; k++)
-        p->offset[k] = col * w->strides[k][last] + row * w->strides[k][t->down];
-    for (int i = last - 1; i >= 0; i--) {
-        if (i == t->down) continue;
-        int64_t at = left % w->dims[i];
-        left /= w->dims[i];
-        for (int k = 0; k < w->nops; k++) p->offset[k] += at * w->strides[k][i];
-    }
+        p->offset[k] += col * w->strides[k][last] + row * w->strides[k][t->down];
 }
 
 int walk_turned_axis(const Walk *w, int k) {

@@ -30,8 +30,9 @@ void walk_seek(const Walk *w, int64_t position, WalkPlace *p);
 void walk_step(const Walk *w, WalkPlace *p, int64_t n);
 
 /* The same elements tile by tile: the columns of a tile lie along the innermost axis, its rows
- * along the axis `down`. Tiles beside each other come first, then those below, then the other axes.
- */
+ * along the axis `down`. The axes between the two go fastest, then the tiles below each other:
+ * where an operand lies transposed it is read much as it lies. Then come the tiles beside, and the
+ * axes before `down`. */
 typedef struct Tiling {
     const Walk *walk;
     int down;
@@ -48,6 +49,13 @@ typedef struct TilePlace {
 
 void tiling_init(Tiling *t, const Walk *w, int down, int64_t rows, int64_t cols);
 void tiling_seek(const Tiling *t, int64_t tile, TilePlace *p);
+
+/* Brings the cache lines of a row near before it is written: stores to lines far away wait for each
+ * other, and a tile is too narrow for the machine to see where they go. */
+static inline void walk_call_for(const char *row, int64_t nbytes) {
+    for (int64_t i = 0; i < nbytes; i += 64) __builtin_prefetch(row + i, 1);
+    __builtin_prefetch(row + nbytes - 1, 1);
+}
 
 /* The axis along which operand k is contiguous, while its innermost axis steps further: the operand
  * lies transposed. -1: it does not, or hardly. */
