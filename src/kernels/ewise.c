@@ -190,18 +190,23 @@ static void run_tile(const Call *c, const TilePlace *p, const TilePlace *next, b
     }
 }
 
+/* An operand that stands still from one tile to the next keeps its block. */
 static void tile_range(void *ctx, int64_t begin, int64_t end) {
     const Call *c = ctx;
     TileBlock blocks[MAX_OPERANDS];
     const char *from[MAX_OPERANDS];
     int64_t pitch[MAX_OPERANDS];
-    TilePlace p, next;
+    TilePlace before = {0}, p, next;
     tiling_seek(&c->tiling, begin, &p);
-    for (int64_t t = begin; t < end; t++, p = next) {
+    for (int64_t t = begin; t < end; t++, before = p, p = next) {
         tiling_seek(&c->tiling, min_i64(t + 1, end - 1), &next);
         bool joined = c->walk.strides[c->walk.nops - 1][c->tiling.down] == p.cols;
-        for (int i = 0; i < c->n; i++)
-            if (c->in[i]) from[i] = fetch_tile(c, i, &p, joined, &blocks[i], &pitch[i]);
+        bool is_alike = p.rows == before.rows && p.cols == before.cols;
+        for (int i = 0; i < c->n; i++) {
+            int k = c->walk_index[i];
+            if (c->in[i] && !(is_alike && p.offset[k] == before.offset[k]))
+                from[i] = fetch_tile(c, i, &p, joined, &blocks[i], &pitch[i]);
+        }
         run_tile(c, &p, &next, joined, from, pitch);
     }
 }

@@ -41,6 +41,13 @@ def test_transposed_calls(dtype: str, shape: tuple[int, ...]) -> None:
         assert (got.asnumpy() == want).all()
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i64"])
+def test_a_transposed_operand_repeated(dtype: str) -> None:
+    x, y = values((83, 1, 133), dtype), values((9, 1), dtype)
+    got = ops.maximum(ms.Tensor(x).T, ms.Tensor(y))
+    assert (got.asnumpy() == np.maximum(x.T, y)).all()
+
+
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2)])
 def test_transposed_reductions(mode: str, axis: Any) -> None:
