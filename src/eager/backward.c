@@ -275,7 +275,10 @@ static Status walk_op(Reach *r, Visit *v, bool create_graph) {
 static Status walk_custom(Reach *r, Visit *v) {
     GradLink *l = v->link;
     Tensor **dx = checked(calloc(2 * (size_t)l->nin + 1, sizeof *dx)), **present = dx + l->nin;
-    GradFlow f = {l->nout, l->nin, v->g, v->g + l->nout, dx, present};
+    bool *want = checked(calloc((size_t)l->nin + 1, sizeof *want));
+    for (int i = 0; i < l->nin; i++)
+        want[i] = l->edges[i].link && find(r, l->edges[i].link)->needed;
+    GradFlow f = {l->nout, l->nin, v->g, v->g + l->nout, dx, present, want};
     AUTO_TENSOR any = NULL;
     Status status;
     if (l->custom.flow) {
@@ -290,6 +293,7 @@ static Status walk_custom(Reach *r, Visit *v) {
         tensor_unref(dx[i]);
         tensor_unref(present[i]);
     }
+    free(want);
     free(dx);
     return status;
 }

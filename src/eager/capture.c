@@ -23,8 +23,8 @@ typedef struct Handles {
 } Handles;
 
 typedef struct RegionNote {
-    uint64_t since; /* the tape's clock when it was made */
-    bool in_loop;
+    uint64_t since;  /* the tape's clock when it was made */
+    RegionId loop;   /* the innermost part of a loop that it is or stands in; 0: none */
     bool has_custom; /* a gradient of its own was recorded inside */
 } RegionNote;
 
@@ -42,6 +42,8 @@ struct Capture {
     uint32_t cap_notes;
     Handles *handles; /* a node inside a loop: the handles it was called with */
     uint32_t cap_handles;
+    StackNote *stacks;
+    uint32_t nstacks;
     ParamTrace *params;
     uint32_t nparams, cap_params;
     uint32_t nmaybe;    /* gradients noted with capture_note_present so far */
@@ -296,6 +298,12 @@ void capture_free(Capture *c) {
         free(c->handles[i].tensors);
     }
     free(c->handles);
+    for (uint32_t i = 0; i < c->nstacks; i++) {
+        if (c->stacks[i].link) link_unref(c->stacks[i].link);
+        for (int k = 0; k < c->stacks[i].n; k++) tensor_unref(c->stacks[i].handles[k]);
+        free(c->stacks[i].handles);
+    }
+    free(c->stacks);
     free(c->borrowed);
     free(c->lent);
     free(c);
@@ -310,8 +318,8 @@ static RegionId new_region(Capture *c, RegionId parent) {
         c->notes = checked(realloc(c->notes, c->cap_notes * sizeof *c->notes));
     }
     RegionId outer = c->graph->regions[r].parent;
-    bool in_loop = outer != BODY && c->notes[outer].in_loop;
-    c->notes[r] = (RegionNote){.since = tape_clock(), .in_loop = in_loop};
+    RegionId loop = outer == BODY ? 0 : c->notes[outer].loop;
+    c->notes[r] = (RegionNote){.since = tape_clock(), .loop = loop};
     return r;
 }
 RegionId capture_region(Capture *c, RegionId parent) {
@@ -330,10 +338,21 @@ void capture_note_custom(Capture *c) {
 bool capture_has_custom(const Capture *c, RegionId r) { return c->notes[r].has_custom; }
 
 uint64_t capture_region_since(const Capture *c, RegionId r) { return c->notes[r].since; }
-void capture_region_loops(Capture *c, RegionId r) { c->notes[r].in_loop = true; }
+void capture_region_loops(Capture *c, RegionId r) { c->notes[r].loop = r; }
+
+static RegionId loop_around(const Capture *c, RegionId r) {
+    return r == BODY ? 0 : c->notes[r].loop;
+}
+
+bool capture_in_step(const Capture *c, RegionId r) {
+    RegionId here = present(c), loop = loop_around(c, here);
+    if (loop != loop_around(c, r)) return false;
+    for (; loop && here != r && here != loop;) here = c->graph->regions[here].parent;
+    return !loop || here != r || here == present(c);
+}
 
 void capture_keep(Capture *c, NodeId id, int n, Tensor *const *handles) {
-    if (present(c) == BODY || !c->notes[present(c)].in_loop) return;
+    if (!loop_around(c, present(c))) return;
     if (id >= c->cap_handles) {
         uint32_t cap = 2 * id + 64;
         c->handles = checked(realloc(c->handles, cap * sizeof *c->handles));
@@ -348,6 +367,71 @@ void capture_keep(Capture *c, NodeId id, int n, Tensor *const *handles) {
 
 Tensor *const *capture_kept(const Capture *c, NodeId id) {
     return id < c->cap_handles ? c->handles[id].tensors : NULL;
+}
+
+int capture_nkept(const Capture *c, NodeId id) {
+    return id < c->cap_handles ? c->handles[id].n : 0;
+}
+
+/* ---- stacks */
+
+static Value *values_of(Capture *c, int n, Tensor *const *in);
+
+int64_t capture_stack(Capture *c) {
+    uint32_t n = c->nstacks++;
+    c->graph->nstacks = c->nstacks;
+    c->stacks = checked(realloc(c->stacks, (n + 1) * sizeof *c->stacks));
+    c->stacks[n] = (StackNote){0};
+    return n;
+}
+
+StackNote *capture_stack_note(const Capture *c, int64_t stack) { return &c->stacks[stack]; }
+
+Status capture_push(Capture *c, RegionId r, int64_t stack, int n, Tensor *const *handles) {
+    if (!r) r = present(c);
+    capture_enter(c, r);
+    Value *v = values_of(c, n, handles);
+    if (v) {
+        Node *push = graph_append(c->graph, r, N_PUSH, n, v, 0, NULL);
+        push->count = stack;
+        push->line = c->line;
+    }
+    capture_leave(c);
+    free(v);
+    if (!v) return error_status();
+    StackNote *note = &c->stacks[stack];
+    note->n = n;
+    note->handles = checked(calloc((size_t)n + 1, sizeof *note->handles));
+    for (int i = 0; i < n; i++) note->handles[i] = tensor_ref(handles[i]);
+    return OK;
+}
+
+void capture_pop(Capture *c, int64_t stack, Tensor **out) {
+    const StackNote *note = &c->stacks[stack];
+    TensorType *types = checked(calloc((size_t)note->n + 1, sizeof *types));
+    for (int i = 0; i < note->n; i++) types[i] = note->handles[i]->type;
+    NodeId id = capture_node(c, N_POP, 0, NULL, note->n, types, out);
+    graph_node(c->graph, id)->count = stack;
+    for (int i = 0; i < note->n; i++)
+        if (note->handles[i]->link) out[i]->link = tape_leaf();
+    capture_keep(c, id, note->n, out);
+    free(types);
+}
+
+void capture_left(Capture *c, int64_t stack, Tensor **out) {
+    NodeId id = capture_node(c, N_LEFT, 0, NULL, 1, &(TensorType){.dtype = DT_bool}, out);
+    graph_node(c->graph, id)->count = stack;
+}
+
+Mapping mapping_new(const Capture *c) {
+    return (Mapping){checked(calloc(c->graph->nvalues, sizeof(Tensor *))),
+                     checked(calloc(c->nstacks + 1, sizeof(int64_t))), c->graph->nvalues};
+}
+
+void mapping_free(Mapping *m) {
+    for (uint32_t v = 0; v < m->nvalues; v++) tensor_unref(m->values[v]);
+    free(m->values);
+    free(m->stacks);
 }
 
 Tensor *capture_region_param(Capture *c, RegionId r, const TensorType *type) {

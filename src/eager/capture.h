@@ -152,14 +152,44 @@ bool capture_has_custom(const Capture *c, RegionId r); /* in it or deeper */
 void capture_region_loops(Capture *c, RegionId r);
 void capture_keep(Capture *c, NodeId id, int n, Tensor *const *handles);
 Tensor *const *capture_kept(const Capture *c, NodeId id);
+int capture_nkept(const Capture *c, NodeId id);
+
+/* ---- stacks: what the turns of one loop leave for those of another */
+
+/* What was pushed in a turn. Gradients flow from who pops to who pushed: their two loops are nodes
+ * of the tape, and the last result of the first stands for all that it pushed. */
+typedef struct StackNote {
+    GradLink *link; /* of the loop that pushes, once it is recorded; NULL: no gradient wants it */
+    int n;
+    Tensor **handles;
+} StackNote;
+int64_t capture_stack(Capture *c); /* a new one */
+StackNote *capture_stack_note(const Capture *c, int64_t stack);
+/* Pushes at the end of region r (0: the present one); once for a stack. */
+Status capture_push(Capture *c, RegionId r, int64_t stack, int n, Tensor *const *handles);
+/* In the present region; leaves stand for what had links. */
+void capture_pop(Capture *c, int64_t stack, Tensor **out);
+void capture_left(Capture *c, int64_t stack, Tensor **out);
+/* Whether what is captured now runs once for each run of region r: a loop here takes off just what
+ * one there has pushed. */
+bool capture_in_step(const Capture *c, RegionId r);
 
 /* ---- capture_again.c */
 
-/* The nodes of region r once more, in the present region, with the tape as it is: map[value] gives
- * what stands for a value of r, and gets the new results; NULL: the value itself. */
-Status capture_again(Capture *c, RegionId r, Tensor **map);
-/* map[t], without a link where t had none; t itself where nothing stands for it. New reference. */
-Tensor *capture_mapped(const Tensor *t, Tensor *const *map);
+/* What stands for what while a region is captured again. */
+typedef struct Mapping {
+    Tensor **values; /* by value; NULL: itself */
+    int64_t *stacks; /* by stack: 1 + the new one; 0: it has none */
+    uint32_t nvalues;
+} Mapping;
+Mapping mapping_new(const Capture *c);
+void mapping_free(Mapping *m);
+/* The nodes of region r once more, in the present region, with the tape as it is; their results go
+ * into the mapping. What r itself pushes and pops is left out: the mapping has what was popped. */
+Status capture_again(Capture *c, RegionId r, Mapping *m);
+/* What stands for t, without a link where t had none; t itself where nothing stands for it. New
+ * reference. */
+Tensor *capture_mapped(const Tensor *t, const Mapping *m);
 
 /* capture_loop_grad.c: hangs the tape node of a While on its results. */
 Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *const *next,

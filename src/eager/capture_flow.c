@@ -42,6 +42,14 @@ typedef struct SideGrad {
     Tensor **dx, **present;
 } SideGrad;
 
+/* The edges whose gradients somebody will look at. */
+static TapeEdge *wanted_edges(const IfGrad *f, const GradFlow *flow) {
+    TapeEdge *edges = checked(calloc((size_t)f->nedges + 1, sizeof *edges));
+    for (int i = 0; i < f->nedges; i++)
+        if (flow->want[i]) edges[i] = f->edges[i];
+    return edges;
+}
+
 /* Gradients of one side's results for the edges, captured into a region of its own. */
 static Status walk_side(const IfGrad *f, Tensor *const *results, const GradFlow *flow,
                         SideGrad *side) {
@@ -62,8 +70,10 @@ static Status walk_side(const IfGrad *f, Tensor *const *results, const GradFlow 
     a.present = side->present;
     side->region = capture_region(capture_now, 0);
     capture_enter(capture_now, side->region);
-    Status status = tape_edges_backward(&a, f->nedges, f->edges, side->dx);
+    TapeEdge *edges = wanted_edges(f, flow);
+    Status status = tape_edges_backward(&a, f->nedges, edges, side->dx);
     capture_leave(capture_now);
+    free(edges);
     free(roots);
     return status;
 }

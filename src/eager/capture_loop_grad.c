@@ -2,7 +2,13 @@
  * the way back a second loop takes the turns off the stack, captures the body again with the tape
  * on and walks it. What the gradient carries: the gradients of the carried values, one sum for each
  * value from outside that the body reads, and whether there was a turn: without one, those values
- * have no gradient (GradFlow). */
+ * have no gradient (GradFlow).
+ *
+ * The second loop is a loop like the first, so it has a gradient, too, when it is recorded. What it
+ * popped are variables of its turns; their gradients go onto a stack that the first loop's next
+ * gradient pops and adds to its own, turn by turn: the first loop has run forward, the second
+ * backward, the second's gradient forward, and so on. On the tape the two hang together by one more
+ * result of the loop that pushes, its token, which the loop that pops has for an input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +17,53 @@
 #include "eager/dispatch.h"
 #include "eager/node.h"
 
+/* A list of handles on values of a turn. */
+typedef struct Handles {
+    Tensor **t; /* owned */
+    int n;
+} Handles;
+
+/* What the turns popped that those of another loop had pushed. */
+typedef struct Taken {
+    GradLink *from; /* that loop's node, owned */
+    Handles mine, theirs;
+} Taken;
+
+/* Gradients of what the turns pushed, which another loop has put on a stack. */
+typedef struct Came {
+    int64_t stack;
+    Handles of;
+} Came;
+
 typedef struct LoopGrad {
     NodeId node;
-    int n, nedges;
+    int n, nedges, ntaken, ncame;
     Tensor **params; /* n handles: of which those with links are differentiated */
     TapeEdge *edges; /* links outside that the body reads */
     uint64_t since;
     Tensor **next; /* n */
+    Taken *taken;
+    Came *came;     /* since the last gradient */
+    GradLink *link; /* its own node, which it belongs to */
 } LoopGrad;
+
+static void add_handle(Handles *h, Tensor *t) {
+    h->t = checked(realloc(h->t, (size_t)(h->n + 1) * sizeof *h->t));
+    h->t[h->n++] = tensor_ref(t);
+}
+
+static void drop_handles(Handles *h) {
+    for (int i = 0; i < h->n; i++) tensor_unref(h->t[i]);
+    free(h->t);
+    *h = (Handles){0};
+}
+
+static void drop_came(LoopGrad *f) {
+    for (int i = 0; i < f->ncame; i++) drop_handles(&f->came[i].of);
+    free(f->came);
+    f->came = NULL;
+    f->ncame = 0;
+}
 
 static void loop_grad_release(void *ctx) {
     LoopGrad *f = ctx;
@@ -27,90 +72,145 @@ static void loop_grad_release(void *ctx) {
         tensor_unref(f->next[i]);
     }
     for (int i = 0; i < f->nedges; i++) link_unref(f->edges[i].link);
+    for (int i = 0; i < f->ntaken; i++) {
+        link_unref(f->taken[i].from);
+        drop_handles(&f->taken[i].mine);
+        drop_handles(&f->taken[i].theirs);
+    }
+    drop_came(f);
+    free(f->taken);
     free(f->params);
     free(f->next);
     free(f->edges);
     free(f);
 }
 
+/* Inputs of its node: first values, edges, tokens of loops whose stacks it pops. */
+static int count_inputs(const LoopGrad *f) { return f->n + f->nedges + f->ntaken; }
+
+/* Stands for everything that a loop has pushed; nobody looks at its gradient. */
+static const TensorType token_type = {.dtype = DT_f32};
+
 /* ---- forward: what a turn leaves */
 
-typedef struct Left {
-    Value *values; /* carried values, draws and results of host calls */
-    TensorType *types;
-    int n, capacity;
-} Left;
-
-static void add_left(Left *l, const Graph *g, Value v) {
-    if (l->n == l->capacity) {
-        l->capacity = 2 * l->capacity + 16;
-        l->values = checked(realloc(l->values, (size_t)l->capacity * sizeof *l->values));
-        l->types = checked(realloc(l->types, (size_t)l->capacity * sizeof *l->types));
+/* Whether random numbers or results of host calls are made inside a branch of the loop. */
+static bool has_hidden_draws(const Graph *g, const Node *loop) {
+    for (NodeId id = 1; id < g->nnodes; id++) {
+        const Node *n = graph_node(g, id);
+        if (n->kind != N_DRAW && (n->kind != N_HOST || !n->nout)) continue;
+        bool in_branch = false;
+        for (RegionId r = n->region; r; r = g->regions[r].parent) {
+            if (in_branch && (r == loop->regions[0] || r == loop->regions[1])) return true;
+            const Node *owner = graph_node(g, g->regions[r].owner);
+            in_branch |= g->regions[r].owner && owner->kind == N_IF;
+        }
     }
-    l->types[l->n] = *graph_type(g, v);
-    l->values[l->n++] = v;
+    return false;
 }
 
-/* Only what stands in the loop's own regions: draws deeper inside have no place on the stack. */
-static Status list_left(const Graph *g, const Node *loop, Left *l) {
-    const Region *condition = &g->regions[loop->regions[0]];
-    for (uint32_t i = 0; i < condition->nparams; i++) add_left(l, g, condition->params[i]);
+/* The carried values, draws, results of host calls and what was popped. Only what stands in the
+ * loop's own regions: draws deeper inside have no place on the stack. */
+static Status list_left(Capture *c, const LoopGrad *f, Handles *left) {
+    const Graph *g = capture_graph(c);
+    const Node *loop = graph_node(g, f->node);
+    if (has_hidden_draws(g, loop))
+        return FAIL(UNSUPPORTED, "the gradient of a loop: random numbers or host calls inside a "
+                                 "branch of its body cannot be repeated");
+    for (int i = 0; i < f->n; i++) add_handle(left, f->params[i]);
     for (int part = 0; part < 2; part++)
         for (NodeId id = g->regions[loop->regions[part]].first; id; id = graph_node(g, id)->after) {
             const Node *n = graph_node(g, id);
-            if (n->kind == N_DRAW || n->kind == N_HOST)
-                for (int i = 0; i < n->nout; i++) add_left(l, g, n->out[i]);
-            if ((n->kind == N_IF || n->kind == N_WHILE) && node_has_effect(g, id) &&
-                n->kind == N_IF)
-                return FAIL(UNSUPPORTED, "the gradient of a loop: random numbers or host calls "
-                                         "inside a branch of its body cannot be repeated");
+            if (n->kind != N_DRAW && n->kind != N_HOST && n->kind != N_POP) continue;
+            for (int i = 0; i < n->nout; i++) {
+                bool has = n->kind == N_POP;
+                Tensor *t = has ? tensor_ref(capture_kept(c, id)[i]) : capture_symbol(c, n->out[i]);
+                add_handle(left, t);
+                tensor_unref(t);
+            }
         }
     return OK;
 }
 
-static void push_turns(Graph *g, NodeId id, const Left *l, int64_t stack) {
-    RegionId body = graph_node(g, id)->regions[1];
-    Node *push = graph_append(g, body, N_PUSH, l->n, l->values, 0, NULL);
-    push->count = stack;
-    push->line = graph_node(g, id)->line;
-}
-
 /* ---- backward: one turn */
 
-/* The turn's values, from the stack, into the map; what is differentiated is a leaf. */
-static GradLink **pop_turn(Capture *c, const LoopGrad *f, const Left *l, int64_t stack,
-                           Tensor **map) {
-    Tensor **out = checked(calloc((size_t)l->n + 1, sizeof *out));
-    GradLink **leaves = checked(calloc((size_t)f->n + 1, sizeof *leaves));
-    NodeId id = capture_node(c, N_POP, 0, NULL, l->n, l->types, out);
-    graph_node(capture_graph(c), id)->count = stack;
-    for (int i = 0; i < l->n; i++) {
-        map[l->values[i]] = out[i];
-        if (i < f->n && f->params[i]->link) out[i]->link = leaves[i] = tape_leaf();
-    }
-    free(out);
-    return leaves;
+typedef struct Back {
+    Capture *c;
+    LoopGrad *f;
+    const GradFlow *flow;
+    int64_t stack; /* of what the turns left */
+    Handles left;
+} Back;
+
+/* What a walk through a turn starts from and ends at. */
+typedef struct Walk {
+    Handles roots, seeds;
+    TapeEdge *edges; /* carried values, edges, what was popped; links are borrowed */
+    Tensor **dx;     /* of each */
+    int n;
+} Walk;
+
+static void add_root(Walk *w, Tensor *root, Tensor *seed) {
+    if (!root->link) return;
+    add_handle(&w->roots, root);
+    add_handle(&w->seeds, seed);
 }
 
-/* Gradients of the turn: g[n + nedges] becomes the next turn's. */
-static Status walk_turn(const LoopGrad *f, GradLink *const *leaves, Tensor *const *next,
-                        Tensor *const *g, uint64_t since, Tensor **dx) {
-    int all = f->n + f->nedges, nroots = 0;
-    Tensor **roots = checked(calloc(2 * (size_t)f->n + 1, sizeof *roots)), **seeds = roots + f->n;
-    TapeEdge *edges = checked(calloc((size_t)all + 1, sizeof *edges));
-    for (int i = 0; i < f->n; i++) {
-        edges[i] = (TapeEdge){leaves[i], 0, f->params[i]->type};
-        if (!f->params[i]->link || !next[i]->link) continue;
-        roots[nroots] = next[i];
-        seeds[nroots++] = g[i];
+/* The turn's values, from the stack, into the mapping; what is differentiated is a leaf. */
+static void pop_turn(const Back *b, Mapping *m) {
+    Tensor **out = checked(calloc((size_t)b->left.n + 1, sizeof *out));
+    capture_pop(b->c, b->stack, out);
+    for (int i = 0; i < b->left.n; i++) m->values[b->left.t[i]->symbol] = out[i];
+    free(out);
+}
+
+/* Gradients that came for what the turn had pushed. */
+static void pop_came(const Back *b, const Came *came, const Mapping *m, Walk *w) {
+    int n = came->of.n;
+    Tensor **seeds = checked(calloc((size_t)n + 1, sizeof *seeds));
+    capture_pop(b->c, came->stack, seeds);
+    for (int i = 0; i < n; i++) {
+        Tensor *root = capture_mapped(came->of.t[i], m);
+        add_root(w, root, seeds[i]);
+        tensor_unref(root);
+        tensor_unref(seeds[i]);
     }
-    memcpy(edges + f->n, f->edges, (size_t)f->nedges * sizeof *edges);
-    BackwardArgs a = {.nroots = nroots, .roots = roots, .seeds = seeds, .keep = true};
+    free(seeds);
+}
+
+static void list_ends(const Back *b, const Mapping *m, Walk *w) {
+    const LoopGrad *f = b->f;
+    int all = f->n + f->nedges;
+    for (int k = 0; k < f->ntaken; k++) all += f->taken[k].mine.n;
+    w->edges = checked(calloc((size_t)all + 1, sizeof *w->edges));
+    w->dx = checked(calloc((size_t)all + 1, sizeof *w->dx));
+    for (int i = 0; i < f->n; i++) {
+        const Tensor *leaf = m->values[f->params[i]->symbol];
+        w->edges[w->n++] = (TapeEdge){leaf->link, 0, leaf->type};
+    }
+    for (int i = 0; i < f->nedges; i++) w->edges[w->n++] = f->edges[i];
+    for (int k = 0; k < f->ntaken; k++) {
+        bool wanted = b->flow->want[f->n + f->nedges + k];
+        for (int i = 0; i < f->taken[k].mine.n; i++) {
+            const Tensor *leaf = m->values[f->taken[k].mine.t[i]->symbol];
+            w->edges[w->n++] = (TapeEdge){wanted ? leaf->link : NULL, 0, leaf->type};
+        }
+    }
+}
+
+static Status walk_turn(const Back *b, const Mapping *m, Tensor *const *g, uint64_t since,
+                        Walk *w) {
+    const LoopGrad *f = b->f;
+    for (int i = 0; i < f->n; i++) {
+        Tensor *next = capture_mapped(f->next[i], m);
+        if (f->params[i]->link) add_root(w, next, g[i]);
+        tensor_unref(next);
+    }
+    for (int k = 0; k < f->ncame; k++) pop_came(b, &f->came[k], m, w);
+    list_ends(b, m, w);
+    BackwardArgs a = {.nroots = w->roots.n, .roots = w->roots.t, .seeds = w->seeds.t, .keep = true};
+    a.create_graph = tape_is_on();
     a.since = since;
-    Status status = tape_edges_backward(&a, all, edges, dx);
-    free(roots);
-    free(edges);
-    return status;
+    return tape_edges_backward(&a, w->n, w->edges, w->dx);
 }
 
 /* Carried values without gradients pass a zero on; sums from outside add up. */
@@ -132,61 +232,86 @@ static Status next_gradients(const LoopGrad *f, Tensor *const *g, Tensor **dx) {
     return OK;
 }
 
-static Status turn_back(Capture *c, const LoopGrad *f, const Left *l, int64_t stack,
-                        Tensor *const *g, Tensor **dx) {
-    const Node node = *graph_node(capture_graph(c), f->node);
-    uint32_t nvalues = capture_graph(c)->nvalues;
-    Tensor **map = checked(calloc(nvalues, sizeof *map));
-    Tensor **next = checked(calloc((size_t)f->n + 1, sizeof *next));
-    uint64_t since = tape_clock();
-    GradLink **leaves = pop_turn(c, f, l, stack, map);
-    bool was = tape_set(true);
-    Status status = capture_again(c, node.regions[0], map);
-    if (status == OK) status = capture_again(c, node.regions[1], map);
-    for (int i = 0; i < f->n; i++) next[i] = capture_mapped(f->next[i], map);
-    tape_set(was);
-    if (status == OK) status = walk_turn(f, leaves, next, g, since, dx);
-    if (status == OK) status = next_gradients(f, g, dx);
-    for (int i = 0; i < f->n; i++) {
-        tensor_unref(next[i]);
+/* Gradients of what the turn popped, for the loop that had pushed it. */
+static Status push_taken(const Back *b, const Taken *t, Tensor *const *dx) {
+    if (t->from->emptied) return OK; /* its own walk will say so */
+    Came came = {0};
+    Handles pushed = {0};
+    for (int i = 0; i < t->mine.n; i++) {
+        if (!dx[i]) continue;
+        add_handle(&pushed, dx[i]);
+        add_handle(&came.of, t->theirs.t[i]);
     }
-    for (uint32_t v = 0; v < nvalues; v++) tensor_unref(map[v]);
-    free(leaves);
-    free(next);
-    free(map);
+    if (!pushed.n) return OK;
+    came.stack = capture_stack(b->c);
+    Status status = capture_push(b->c, 0, came.stack, pushed.n, pushed.t);
+    drop_handles(&pushed);
+    LoopGrad *to = t->from->custom.ctx;
+    to->came = checked(realloc(to->came, (size_t)(to->ncame + 1) * sizeof *to->came));
+    to->came[to->ncame++] = came;
+    return status;
+}
+
+static Status push_all_taken(const Back *b, const Walk *w) {
+    const LoopGrad *f = b->f;
+    Tensor *const *dx = w->dx + f->n + f->nedges;
+    for (int k = 0; k < f->ntaken; k++) {
+        TRY(push_taken(b, &f->taken[k], dx));
+        dx += f->taken[k].mine.n;
+    }
+    return OK;
+}
+
+/* Gradients of the turn: g[n + nedges] becomes the next turn's, next[]. */
+static Status turn_back(const Back *b, Tensor *const *g, Tensor **next) {
+    const LoopGrad *f = b->f;
+    const Node node = *graph_node(capture_graph(b->c), f->node);
+    Mapping m = mapping_new(b->c);
+    Walk w = {0};
+    uint64_t since = tape_clock();
+    pop_turn(b, &m);
+    bool was = tape_set(true);
+    Status status = capture_again(b->c, node.regions[0], &m);
+    if (status == OK) status = capture_again(b->c, node.regions[1], &m);
+    tape_set(was);
+    if (status == OK) status = walk_turn(b, &m, g, since, &w);
+    if (status == OK) status = push_all_taken(b, &w);
+    if (status == OK) status = next_gradients(f, g, w.dx);
+    for (int i = 0; i < w.n; i++) {
+        if (i < f->n + f->nedges)
+            next[i] = w.dx[i];
+        else
+            tensor_unref(w.dx[i]);
+    }
+    mapping_free(&m);
+    drop_handles(&w.roots);
+    drop_handles(&w.seeds);
+    free(w.edges);
+    free(w.dx);
     return status;
 }
 
 /* ---- backward: the loop */
 
-static Status left_condition(Capture *c, int64_t stack, Tensor **out) {
-    TensorType type = {.dtype = DT_bool};
-    NodeId id = capture_node(c, N_LEFT, 0, NULL, 1, &type, out);
-    graph_node(capture_graph(c), id)->count = stack;
-    return OK;
-}
-
 /* out[n + nedges] are the gradients, then comes whether there was a turn. */
-static Status run_back(Capture *c, const LoopGrad *f, const Left *l, int64_t stack,
-                       Tensor *const *first, Tensor **out) {
-    int all = f->n + f->nedges;
+static Status run_back(const Back *b, Tensor *const *first, Tensor **out) {
+    Capture *c = b->c;
+    int all = b->f->n + b->f->nedges;
     Loop loop;
     Tensor **g = checked(calloc(2 * (size_t)all + 2, sizeof *g)), **dx = g + all + 1;
     Tensor *more = NULL;
-    bool was = tape_set(false);
     Status status = capture_loop(c, all + 1, first, &loop, g);
     if (status == OK) {
         capture_enter(c, loop.condition);
-        status = left_condition(c, stack, &more);
+        capture_left(c, b->stack, &more);
         capture_leave(c);
         capture_enter(c, loop.body);
-        if (status == OK) status = turn_back(c, f, l, stack, g, dx);
+        status = turn_back(b, g, dx);
         if (status == OK) status = tensor_fill(&(TensorType){.dtype = DT_bool}, 1, &dx[all]);
         capture_leave(c);
         if (status == OK) status = capture_while(c, &loop, more, dx, out);
         loop_done(&loop);
     }
-    tape_set(was);
     tensor_unref(more);
     for (int i = 0; i < 2 * all + 2; i++) tensor_unref(g[i]);
     free(g);
@@ -219,7 +344,10 @@ static Status hand_back(const LoopGrad *f, const GradFlow *flow, Tensor *const *
         turned = tensor_ref(last);
     for (int i = 0; i < flow->nin; i++) {
         if (i < f->n && !f->params[i]->link) continue;
-        flow->dx[i] = tensor_ref(out[i]);
+        if (i < f->n + f->nedges)
+            flow->dx[i] = tensor_ref(out[i]);
+        else if (flow->want[i])
+            TRY(tensor_fill(&token_type, 0, &flow->dx[i]));
         if (i < f->n && flow->g[i])
             TRY(gradient_present(flow->g_present[i], turned, &flow->dx_present[i]));
         else
@@ -228,41 +356,101 @@ static Status hand_back(const LoopGrad *f, const GradFlow *flow, Tensor *const *
     return OK;
 }
 
-static Status loop_flow(void *ctx, const GradFlow *flow) {
-    const LoopGrad *f = ctx;
+static Status check_flow(const LoopGrad *f) {
     Capture *c = capture_now;
     if (!c) return FAIL(RUNTIME, "the gradient of a captured loop is taken after its capture");
     if (capture_borrows(c))
         return FAIL(UNSUPPORTED, "the gradient of a loop belongs into the loop's own graph");
-    if (tape_is_on())
-        return FAIL(UNSUPPORTED, "gradients of the gradient of a loop on a tensor condition are "
-                                 "not taken; a loop with a known number of turns can be");
-    const RegionId *parts = graph_node(capture_graph(c), f->node)->regions;
-    if (capture_has_custom(c, parts[0]) || capture_has_custom(c, parts[1]))
+    const Node *node = graph_node(capture_graph(c), f->node);
+    if (capture_has_custom(c, node->regions[0]) || capture_has_custom(c, node->regions[1]))
         return FAIL(UNSUPPORTED,
                     "the gradient of a loop on a tensor: a gradient of its own (bprop, "
                     "vjp, hook) inside of the loop is not taken");
+    if (!capture_in_step(c, node->region))
+        return FAIL(UNSUPPORTED, "the gradient of a loop on a tensor is taken in another loop, or "
+                                 "in a branch inside of one, than the loop itself stands in");
+    return OK;
+}
+
+static Status loop_flow(void *ctx, const GradFlow *flow) {
+    LoopGrad *f = ctx;
+    TRY(check_flow(f));
     size_t all = (size_t)(f->n + f->nedges) + 1;
-    Left left = {0};
-    Graph *graph = capture_graph(c);
     Tensor **first = checked(calloc(2 * all, sizeof *first)), **out = first + all;
-    Status status = list_left(graph, graph_node(graph, f->node), &left);
-    int64_t stack = graph->nstacks;
+    Back b = {.c = capture_now, .f = f, .flow = flow};
+    RegionId body = graph_node(capture_graph(b.c), f->node)->regions[1];
+    Status status = list_left(b.c, f, &b.left);
     if (status == OK) status = start_back(f, flow->g, first);
     if (status == OK) {
-        graph->nstacks++;
-        push_turns(graph, f->node, &left, stack);
-        status = run_back(c, f, &left, stack, first, out);
+        b.stack = capture_stack(b.c);
+        status = capture_push(b.c, body, b.stack, b.left.n, b.left.t);
+        capture_stack_note(b.c, b.stack)->link = link_ref(f->link);
     }
+    if (status == OK) status = run_back(&b, first, out);
     if (status == OK) status = hand_back(f, flow, out);
     for (size_t i = 0; i < 2 * all; i++) tensor_unref(first[i]);
     free(first);
-    free(left.values);
-    free(left.types);
+    drop_handles(&b.left);
+    drop_came(f);
     return status;
 }
 
 /* ---- recording */
+
+static void add_taken(Capture *c, LoopGrad *f, NodeId pop) {
+    const Node *n = graph_node(capture_graph(c), pop);
+    const StackNote *note = capture_stack_note(c, n->count);
+    if (!note->link) return;
+    Taken t = {.from = link_ref(note->link)};
+    for (int i = 0; i < n->nout; i++) {
+        add_handle(&t.mine, capture_kept(c, pop)[i]);
+        add_handle(&t.theirs, note->handles[i]);
+    }
+    f->taken = checked(realloc(f->taken, (size_t)(f->ntaken + 1) * sizeof *f->taken));
+    f->taken[f->ntaken++] = t;
+}
+
+/* What its turns pop is an input of the loop; for what they push it answers. */
+static void list_taken(Capture *c, LoopGrad *f) {
+    const Graph *g = capture_graph(c);
+    for (NodeId id = g->regions[graph_node(g, f->node)->regions[1]].first; id;) {
+        if (graph_node(g, id)->kind == N_POP) add_taken(c, f, id);
+        id = graph_node(g, id)->after;
+    }
+}
+
+static void answer_for_pushed(Capture *c, const LoopGrad *f) {
+    const Graph *g = capture_graph(c);
+    for (NodeId id = g->regions[graph_node(g, f->node)->regions[1]].first; id;) {
+        const Node *n = graph_node(g, id);
+        StackNote *note = n->kind == N_PUSH ? capture_stack_note(c, n->count) : NULL;
+        if (note && !note->link) note->link = link_ref(f->link);
+        id = n->after;
+    }
+}
+
+/* Hangs the node on the results. */
+static Status record(LoopGrad *f, const Loop *loop, Tensor **results) {
+    int n = f->n, all = count_inputs(f), at = n;
+    Tensor *fake = checked(calloc((size_t)all + 1, sizeof *fake)), token = {.type = token_type};
+    Tensor **in = checked(calloc((size_t)(all + n) + 1, sizeof *in)), **out = in + all;
+    for (int i = 0; i < n; i++) in[i] = loop->init[i];
+    for (int i = 0; i < f->nedges; i++) fake[at++] = tape_edge_handle(&f->edges[i]);
+    for (int i = 0; i < f->ntaken; i++) {
+        GradLink *from = f->taken[i].from;
+        fake[at++] =
+            (Tensor){.type = token_type, .link = from, .output = (uint16_t)(from->nout - 1)};
+    }
+    for (int i = n; i < all; i++) in[i] = &fake[i];
+    for (int i = 0; i < n; i++) out[i] = results[i];
+    out[n] = &token;
+    CustomGrad custom = {.flow = loop_flow, .release = loop_grad_release, .ctx = f};
+    Status status = tape_record_custom("while", custom, all, in, n + 1, out);
+    f->link = token.link;
+    free(fake);
+    free(in);
+    return status;
+}
 
 Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *const *next,
                            Tensor **out) {
@@ -277,21 +465,14 @@ Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *cons
         f->next[i] = tensor_ref(next[i]);
     }
     f->edges = tape_edges(n, f->next, f->since, &f->nedges);
-    if (!f->nedges && !tape_wants(n, loop->init)) {
+    list_taken(c, f);
+    if (!f->nedges && !f->ntaken && !tape_wants(n, loop->init)) {
         loop_grad_release(f);
         return OK;
     }
-    size_t all = (size_t)(n + f->nedges);
-    Tensor *fake = checked(calloc(all + 1, sizeof *fake));
-    Tensor **in = checked(calloc(all + 1, sizeof *in));
-    for (int i = 0; i < n; i++) in[i] = loop->init[i];
-    for (int i = 0; i < f->nedges; i++) {
-        fake[i] = tape_edge_handle(&f->edges[i]);
-        in[n + i] = &fake[i];
-    }
-    CustomGrad custom = {.flow = loop_flow, .release = loop_grad_release, .ctx = f};
-    Status status = tape_record_custom("while", custom, (int)all, in, n, out);
-    free(fake);
-    free(in);
-    return status;
+    TRY(record(f, loop, out));
+    GradLink *link = f->link;
+    answer_for_pushed(c, f);
+    link_unref(link);
+    return OK;
 }

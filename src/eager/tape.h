@@ -27,6 +27,7 @@ typedef struct GradFlow {
     int nout, nin;
     Tensor *const *g, *const *g_present; /* of the results; g: NULL where none came */
     Tensor **dx, **dx_present;           /* of the inputs: new references, or NULL */
+    const bool *want;                    /* of the inputs: somebody will look at the gradient */
 } GradFlow;
 
 /* A call whose gradient somebody else computes (a Python bprop, a branch of a graph).

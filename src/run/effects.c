@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "eager/dispatch.h"
 
 typedef struct Stack {
     Tensor **items;
@@ -34,10 +35,14 @@ void effects_push(Effects *e, int64_t stack, int n, Tensor *const *take) {
     s->n += (size_t)n;
 }
 
-void effects_pop(Effects *e, int64_t stack, int n, Tensor **out) {
-    Stack *s = &e->stacks[stack];
-    s->n -= (size_t)n;
-    memcpy(out, s->items + s->n, (size_t)n * sizeof *out);
+Status effects_pop(Effects *e, const Graph *g, const Node *pop, Tensor **out) {
+    Stack *s = &e->stacks[pop->count];
+    for (int i = 0; i < pop->nout && !s->n; i++)
+        TRY(tensor_fill(graph_type(g, pop->out[i]), 0, &out[i]));
+    if (!s->n) return OK;
+    s->n -= pop->nout;
+    memcpy(out, s->items + s->n, pop->nout * sizeof *out);
+    return OK;
 }
 
 bool effects_left(const Effects *e, int64_t stack) { return e->stacks[stack].n != 0; }

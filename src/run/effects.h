@@ -16,7 +16,8 @@ typedef struct Effects {
 void effects_init(Effects *e, const Graph *g);
 /* Takes over n tensors; the array stays the caller's. */
 void effects_push(Effects *e, int64_t stack, int n, Tensor *const *take);
-void effects_pop(Effects *e, int64_t stack, int n, Tensor **out); /* new references */
+/* The latest entry, as new references; zeros from an empty stack: of an N_POP. */
+Status effects_pop(Effects *e, const Graph *g, const Node *pop, Tensor **out);
 bool effects_left(const Effects *e, int64_t stack);
 void effects_late(Effects *e, const Host *host, int n, Tensor *const *take);
 /* The run has succeeded: late calls are made, in order. */

@@ -79,11 +79,12 @@ static void push(Run *r, const Node *n) {
     free(in);
 }
 
-static void pop(Run *r, const Node *n) {
+static Status pop(Run *r, const Node *n) {
     Tensor **out = checked(calloc((size_t)n->nout + 1, sizeof *out));
-    effects_pop(&r->effects, n->count, n->nout, out);
+    Status status = effects_pop(&r->effects, r->g, n, out);
     for (int i = 0; i < n->nout; i++) set(r, n->out[i], out[i]);
     free(out);
+    return status;
 }
 
 static Status has_left(Run *r, const Node *n) {
@@ -102,7 +103,7 @@ static Status run_node(Run *r, const Node *n) {
     case N_HOST: return run_host(r, n);
     case N_UNDEF: return tensor_fill(graph_type(r->g, n->out[0]), 0, &r->values[n->out[0]]);
     case N_PUSH: push(r, n); return OK;
-    case N_POP: pop(r, n); return OK;
+    case N_POP: return pop(r, n);
     case N_LEFT: return has_left(r, n);
     default: return OK;
     }

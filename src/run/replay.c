@@ -82,14 +82,15 @@ static Status push(Replay *r, const Step *s) {
     return status;
 }
 
-static void pop(Replay *r, const Step *s) {
+static Status pop(Replay *r, const Step *s) {
     Tensor **t = checked(calloc((size_t)s->args.nout + 1, sizeof *t));
-    effects_pop(&r->effects, node_of(r, s)->count, s->args.nout, t);
+    Status status = effects_pop(&r->effects, r->plan->program->graph, node_of(r, s), t);
     for (int i = 0; i < s->args.nout; i++) {
-        copy_in(r, &s->args.out[i], t[i]);
+        if (status == OK) copy_in(r, &s->args.out[i], t[i]);
         tensor_unref(t[i]);
     }
     free(t);
+    return status;
 }
 
 static void left(const Replay *r, const Step *s) {
@@ -195,7 +196,7 @@ static Status run_other(Replay *r, Step *s, int32_t *next) {
     case STEP_DRAW: draw(r, s); return OK;
     case STEP_HOST: return run_host(r, s);
     case STEP_PUSH: return push(r, s);
-    case STEP_POP: pop(r, s); return OK;
+    case STEP_POP: return pop(r, s);
     case STEP_LEFT: left(r, s); return OK;
     }
     return OK;

@@ -640,7 +640,7 @@ class TestFrozen:
 class TestGradients:
     """`ms.grad`, `value_and_grad`, `vjp`, `jvp` inside
 
-    of any order, also through branches; through loops on tensors the first.
+    of any order, also through branches and loops on tensors.
     """
 
     def test_static(self) -> None:
@@ -655,7 +655,7 @@ class TestGradients:
         def fn(x: Any) -> Any:
             value, slope = ms.value_and_grad(inner)(x)
             _, pull = ms.vjp(lambda v: v * x, x)
-            return value, slope, pull(x), ms.jvp(lambda v: v * v, x, x)
+            return value, slope, pull(x), ms.jvp(lambda v: v * v, x, x), ms.grad(ms.grad(inner))(x)
 
         same(fn, (2.0,), (5.0,), (60.0,))
 
