@@ -13,6 +13,7 @@ import pytest
 
 import diptych as ms
 from diptych.stage.errors import GraphError
+from diptych.stage.growing import Counted
 from diptych.stage.result import flatten
 from diptych.stage.stage import stage
 
@@ -33,10 +34,16 @@ class Compiled:
         entries = self.entries.setdefault(key, [])
         staged = next((s for s in entries if s.guards_hold()), None)
         if staged is None:
-            staged = stage(self.fn, args, kwargs)
+            staged = stage(self.fn, args, kwargs, lengths=())
             entries.append(staged)
             self.count += 1
-        out = staged.graph.run(staged.gather(leaves))
+        try:
+            out = staged.graph.run(staged.gather(leaves))
+        except Counted as counted:  # of the one list that grows in a loop
+            entries.remove(staged)
+            staged = stage(self.fn, args, kwargs, lengths=(counted.count,))
+            entries.append(staged)
+            out = staged.graph.run(staged.gather(leaves))
         staged.replay(out, leaves)
         return staged.rebuild(out, leaves)
 

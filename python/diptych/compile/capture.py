@@ -13,6 +13,7 @@ from .. import _core
 from .._core import Tensor
 from ..context import get_context
 from ..stage.builder import Free
+from ..stage.growing import Lengths
 from ..stage.result import Staged
 from ..stage.stage import Seal, stage
 from . import mode
@@ -76,15 +77,18 @@ def capture(
     kwargs: dict[str, Any],
     signature: Signature,
     for_any_size: bool,
+    lengths: Lengths,
 ) -> tuple[Entry, Again | None, str | None]:
     """The function for arguments like these; ``capture_mode``: "ast" or "trace". ``for_any_size``:
-    also what makes it for other sizes of the axes that are free, or None and why not."""
-    staged, gradient = _captured(
-        capture_mode, fn, args, kwargs, signature, signature.free if for_any_size else None
-    )
+    also what makes it for other sizes of the axes that are free, or None and why not. ``lengths``:
+    see ``stage``."""
+    free = signature.free if for_any_size else None
+    staged, gradient = _captured(capture_mode, fn, args, kwargs, signature, free, lengths)
     why = staged.bound_to_sizes
     if for_any_size and staged.raises:
-        plain, plain_gradient = _captured(capture_mode, fn, args, kwargs, signature, None)
+        plain, plain_gradient = _captured(
+            capture_mode, fn, args, kwargs, signature, None, lengths
+        )
         if plain.raises != staged.raises:  # Python code that takes no Sizes for ints
             staged, gradient = plain, plain_gradient
             why = "it raises other exceptions while sizes are not known"
@@ -108,6 +112,7 @@ def _captured(
     kwargs: dict[str, Any],
     signature: Signature,
     free: Free | None,
+    lengths: Lengths,
 ) -> tuple[Staged, Gradient | None]:
     name = getattr(fn, "__qualname__", type(fn).__name__)
     is_saved = get_context("save_graphs") >= 2
@@ -116,7 +121,16 @@ def _captured(
     if capture_mode == "trace":
         staged = trace(fn, args, kwargs, leaves, records=records, seal=seal, free=free)
     else:
-        staged = stage(fn, args, kwargs, records=records, seal=seal, numbers=numbers, free=free)
+        staged = stage(
+            fn,
+            args,
+            kwargs,
+            records=records,
+            seal=seal,
+            numbers=numbers,
+            free=free,
+            lengths=lengths,
+        )
     return staged, gradients[0] if gradients else None
 
 

@@ -68,6 +68,8 @@ class Entry:
     def memo(self, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
         """What the C base needs to know to do this call again by itself: ``(graph, inputs, guards,
         is_plain, keeps_guards)``. None: calls like this one need a closer look."""
+        if self.staged.lengths is not None:
+            return None  # what a run counts may ask for another version
         if len(args) != len(leaves) or any(a is not b for a, b in zip(args, leaves, strict=True)):
             return None
         if any(not isinstance(leaves[i], Tensor) for i in self.staged.inputs):

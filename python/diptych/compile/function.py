@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from ..stage.growing import Counted, Lengths
 from ..stage.result import flatten
 from . import expected, mode
 from .signature import Signature, describe, describe_all, same_objects
@@ -41,6 +42,8 @@ class Options:
 
 
 DEFAULTS = Options()
+
+_MOST_COUNTS = 64  # of a call: runs that count the items of lists
 
 _STORM = 8  # compiles of one function within
 _STORM_SECONDS = 60.0
@@ -88,9 +91,16 @@ class JitFunction(_core.Jit):
         if not mode.is_on():
             return self._fn(*args, **kwargs)
         table, signature, entry = self._find(args, kwargs)
-        if entry is None:
-            return self._fn(*args, **kwargs)
-        result = entry.run(signature.leaves)
+        for _ in range(_MOST_COUNTS):
+            if entry is None:
+                return self._fn(*args, **kwargs)
+            try:
+                result = entry.run(signature.leaves)
+                break
+            except Counted as counted:
+                entry = self._recount(table, signature, entry, counted, args, kwargs)
+        else:
+            raise RuntimeError(f"{self._name}: the lengths of its lists change from run to run")
         memo = None
         if not kwargs and table is self._own:
             memo = entry.memo(args, signature.leaves)
@@ -216,13 +226,20 @@ class JitFunction(_core.Jit):
         reason: str,
         *,
         for_any_size: bool = False,
+        lengths: Lengths = (),
     ) -> Entry:
         from .capture import capture
 
         start = time.perf_counter()
         with mode.at_level(self._options.level):
             entry, again, why = capture(
-                self._options.capture_mode, self._fn, args, kwargs, signature, for_any_size
+                self._options.capture_mode,
+                self._fn,
+                args,
+                kwargs,
+                signature,
+                for_any_size,
+                lengths,
             )
         mode.note_compiled()
         if why is not None:
@@ -232,6 +249,29 @@ class JitFunction(_core.Jit):
         table.add(signature.key, version, self._options.cache_limit)
         self._note(reason, time.perf_counter() - start)
         return entry
+
+    def _recount(
+        self,
+        table: Table,
+        signature: Signature,
+        entry: Entry,
+        counted: Counted,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Entry | None:
+        """The version for lists as long as a run has counted; None: the call shall run eagerly."""
+        known = (entry.staged.lengths or ())[: counted.event]
+        lengths = (*known, *[None] * (counted.event - len(known)), counted.count)
+        with table.lock:
+            found = table.find_length(signature, lengths)
+            if found is not None:
+                return found
+            if len(entry.staged.lengths or ()) <= counted.event:
+                table.drop(signature.key, entry)  # it did nothing but count
+            reason = f"a list gets {counted.count} items in a loop"
+            if len(table) >= self._options.cache_limit and not self._go_on(reason):
+                return None
+            return self._compile(table, signature, args, kwargs, reason, lengths=lengths)
 
     def _go_on(self, reason: str) -> bool:
         """What happens when there are as many versions as cache_limit allows; False: eager."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import Parameter, Tensor
 from ..common.mutables import plain_type
 from ..stage.builder import Free
+from ..stage.growing import Lengths
 from .signature import Signature
 from .sized import Sized
 
@@ -91,6 +92,25 @@ class Table:
                 self.versions.move_to_end(signature.key)
                 return entry
         return None
+
+    def find_length(self, signature: Signature, lengths: Lengths) -> Entry | None:
+        """The version whose lists that grow in loops begin with these lengths; it is tried first
+        from now on."""
+        versions = self.versions.get(signature.key, [])
+        for version in versions:
+            known = version.latest.staged.lengths
+            if known is not None and known[: len(lengths)] == lengths:
+                entry = version.find(signature)
+                if entry is not None:
+                    versions.remove(version)
+                    versions.insert(0, version)
+                    return entry
+        return None
+
+    def drop(self, key: Any, entry: Entry) -> None:
+        """Forgets a version."""
+        kept = [version for version in self.versions[key] if version.latest is not entry]
+        self.versions[key] = kept
 
     def differs_by_size(self, signature: Signature) -> bool:
         """Whether the function has done something else for too many sizes."""

@@ -67,6 +67,11 @@ class Builder:
         self.inputs.append(made)
         return made
 
+    @property
+    def has_free_sizes(self) -> bool:
+        """Whether sizes may be others in a later run of the same graph."""
+        return self._free is not None
+
     def touch(self, parameter: Parameter) -> None:
         """Makes a parameter an input of the graph."""
         parameter.value()

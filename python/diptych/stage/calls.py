@@ -178,6 +178,7 @@ def _plain(interp: Interpreter, value: Any) -> Any:
     if isinstance(value, Tensor):
         return interp.observer.resolve(value)
     if isinstance(value, list | tuple) or type(value) is dict:
+        interp.may_read(value)
         return map_items(value, lambda item: _plain(interp, item))
     return value
 
@@ -194,6 +195,8 @@ def _choices(value: Any) -> bool:
 def native(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls real code, once for each side of every choice among the arguments."""
     owner = getattr(fn, "__self__", None)
+    if type(owner) is list and interp.grow(owner, fn.__name__, args):
+        return None
     if isinstance(owner, _MUTABLE) and fn.__name__ not in _PURE:
         writable(interp, owner)  # items may be anything: they stay as they are
         return fn(*args, **kwargs)

@@ -12,6 +12,7 @@ from ..common.static import static
 from .access import get_attribute, get_item, iterate, store
 from .comprehensions import COMPREHENSIONS
 from .frame import Frame
+from .growing import GROWS
 from .operators import BINARY, COMPARE, UNARY, binary, unary
 from .source import code_for
 from .text import format_value, is_late, joined_text
@@ -44,7 +45,7 @@ def _name(interp: Interpreter, node: ast.Name, frame: Frame) -> Any:
 
 
 def _attribute(interp: Interpreter, node: ast.Attribute, frame: Frame) -> Any:
-    owner = interp.evaluate(node.value, frame)
+    owner = interp.evaluate(node.value, frame, grows=node.attr in GROWS)
     frame.node = node
     return get_attribute(interp, owner, node.attr)
 

@@ -48,7 +48,7 @@ class Frame:
         self.own = frozenset(code.co_varnames) | frozenset(code.co_cellvars)
         self.node: ast.AST = source.node
         self.made: list[Any] = []  # lists, dicts and sets written out in this call
-        self.held: list[Any] = []  # context managers that are entered
+        self.held: list[Any] = []  # context managers that are entered, lists that loops make longer
         self.tries: list[tuple[type, ...]] = []
         self.handling: list[BaseException] = []
 

@@ -28,6 +28,7 @@ from .errors import (
 )
 from .forking import Forking
 from .frame import Frame
+from .growing import GROWS, Growing, Grows, Lengths, held_back, refuse_reading
 from .journal import Journal
 from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
@@ -44,7 +45,13 @@ _SAME_CALLS = 64  # of one function with arguments of one kind, until a recursio
 class Interpreter(Forking):
     """One staging: the graph under construction, the calls, what was seen and changed."""
 
-    def __init__(self, builder: Builder, states: frozenset[Any], max_depth: int) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        states: frozenset[Any],
+        max_depth: int,
+        lengths: Lengths | None = None,
+    ) -> None:
         self.builder = builder
         self.journal = Journal()
         self.observer = Observer(builder, states)
@@ -53,6 +60,9 @@ class Interpreter(Forking):
         self.facts: dict[int, bool] = {}
         self.derived: dict[int, Any] = {}
         self.max_depth = max_depth
+        self.rolls: list[Any] = []  # the loops around that are known at run time only
+        self.growing: dict[int, Growing] = {}  # lists that they make longer, by id
+        self._lengths, self._events = lengths, 0
         self.made_cells: dict[int, types.CellType] = {}
         self.may_freeze = False  # whether clocks and the like may be read: inside of ms.static
         self.conditions: list[Tensor] = []  # facts are kept by id: nothing may take the id over
@@ -164,12 +174,14 @@ class Interpreter(Forking):
             return self.resume(frame, out, lambda _, rest=rest: self.block(rest, frame))
         return self.leaf(frame)
 
-    def evaluate(self, node: ast.expr, frame: Frame) -> Any:
-        """The value of an expression."""
+    def evaluate(self, node: ast.expr, frame: Frame, grows: bool = False) -> Any:
+        """The value of an expression; ``grows``: it is only asked for a method that appends."""
         handler = expressions.EXPRESSIONS.get(type(node))
         if handler is None:
             raise self.unsupported(node)
         value = handler(self, node, frame)
+        if self.growing and not grows:
+            self.may_read(value)
         return self.resolve(value) if type(value) is Choice else value
 
     def unsupported(self, node: ast.AST) -> GraphError:
@@ -192,6 +204,41 @@ class Interpreter(Forking):
             f"{name}: {what}",
             fix="use a plain function, or run in PYNATIVE_MODE",
         )
+
+    # ---- lists that grow in loops
+
+    def next_length(self) -> tuple[int, int | None]:
+        """The number of the next list that grows in a loop, and how many items it gets, if that is
+        known."""
+        event = self._events
+        self._events += 1
+        known = self._lengths is not None and event < len(self._lengths)
+        return event, self._lengths[event] if known else None
+
+    @property
+    def grows(self) -> bool:
+        """Whether a list has grown in a loop."""
+        return self._events > 0
+
+    def grow(self, owner: list[Any], method: str, args: tuple[Any, ...]) -> bool:
+        """``owner.method(*args)``, if the list grows in a loop around."""
+        growing = self.growing.get(id(owner))
+        if growing is not None:
+            growing.call(self, method, args)
+            return True
+        if method in GROWS and len(args) == 1 and self._lengths is not None:
+            roll = next((r for r in self.rolls if r.is_old(owner)), None)
+            items = [args[0]] if method == "append" else list(args[0])
+            if roll is not None and items:
+                if not roll.rounds.may_grow or self.builder.has_free_sizes:
+                    raise self.static_needed("a list grows", "its length is a number of Python's")
+                raise Grows(roll, owner, items[0])
+        return False
+
+    def may_read(self, value: Any) -> None:
+        """Raises where a value is a list that grows in a loop around."""
+        if self.growing and held_back(self, value):
+            raise refuse_reading(self)
 
     # ---- calls of Python functions
 

@@ -115,7 +115,8 @@ def _try_rolled(interp: Interpreter, node: ast.For, frame: Frame, value: range) 
     names = dict(frame.locals)
     try:
         with interp.survey.trial():
-            return _rolled_range(interp, node, frame, value.start, value.stop, value.step)
+            bounds = (value.start, value.stop, value.step)
+            return _rolled_range(interp, node, frame, *bounds, may_grow=False)
     except (StaticNeeded, TypeError):
         interp.journal.cut(mark)
         interp.builder.undo_params(params)
@@ -124,7 +125,13 @@ def _try_rolled(interp: Interpreter, node: ast.For, frame: Frame, value: range) 
 
 
 def _rolled_range(
-    interp: Interpreter, node: ast.For, frame: Frame, start: Any, stop: Any, step: int
+    interp: Interpreter,
+    node: ast.For,
+    frame: Frame,
+    start: Any,
+    stop: Any,
+    step: int,
+    may_grow: bool = True,
 ) -> Outcome:
     """``for i in range(start, stop, step)`` with a counter known at run time."""
     counter = f"$counter{next(_numbers)}"
@@ -140,7 +147,8 @@ def _rolled_range(
         return interp.block(node.body, frame)
 
     frame.locals[counter] = start
-    out = _go_round(interp, frame, Rounds(body, is_open, bool(node.orelse)), must_roll=True)
+    rounds = Rounds(body, is_open, bool(node.orelse), may_grow=may_grow)
+    out = _go_round(interp, frame, rounds, must_roll=True)
     for leaf in leaves(out):
         leaf.locals.pop(counter, None)
     return _finish(interp, frame, out, node.orelse)

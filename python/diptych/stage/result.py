@@ -311,6 +311,8 @@ class Staged:
         recording: what makes the graph again for other sizes (``Graph.again``); None: nothing, and
             ``bound_to_sizes`` says why if it was asked for.
         raises: the types of the exceptions that paths of the graph end in.
+        lengths: of the lists that grow in loops, which the graph checks (see ``growing``); None:
+            there are none.
     """
 
     graph: Any
@@ -322,6 +324,7 @@ class Staged:
     recording: Any = None
     bound_to_sizes: str | None = None
     raises: list[str] = field(default_factory=list)
+    lengths: tuple[int | None, ...] | None = None
 
     def gather(self, leaves: Sequence[Any]) -> list[Tensor]:
         """The inputs of a run: argument leaves, then what stands in the hidden places now."""

@@ -28,8 +28,10 @@ from .carried import (
 )
 from .errors import DeadPath, GraphTypeError
 from .frame import Frame
+from .growing import Growing, Grows
 from .journal import Delta
 from .outcome import Leaf, Outcome, Status, leaves
+from .reach import reachable
 from .values import Choice, Dead, Scalar, Undef
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class Rounds:
     test: Callable[[], Any]  # a bool, a Scalar or a choice of them
     has_else: bool
     is_endless: bool = False
+    may_grow: bool = True  # a list that was there before; else the rounds are to be unrolled
 
 
 @dataclass
@@ -76,12 +79,18 @@ class _Roll:
     rounds: Rounds
     entry: bool | Tensor
     is_peeled: bool
+    growing: list[Growing] = field(default_factory=list)
     carried: dict[Any, Spec] = field(default_factory=dict)
     changes: Counter[Any] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         number = next(_numbers)
         self.next, self.status, self.value = (f"${n}{number}" for n in ("next", "status", "value"))
+        self._old = reachable(self.interp.frames, self.frame, self.frame.locals)
+
+    def is_old(self, value: Any) -> bool:
+        """Whether an object was there before the loop."""
+        return id(value) in self._old or self.interp.observer.is_known(value)
 
     # ---- one round
 
@@ -215,6 +224,20 @@ class _Roll:
 
     def run(self) -> Outcome:
         """Stages rounds until all that changes is carried; then the While."""
+        interp = self.interp
+        interp.rolls.append(self)
+        for one in self.growing:
+            one.begin(interp, self.frame)
+        try:
+            trip, ends = self.settle()
+        finally:
+            interp.rolls.pop()
+            for one in self.growing:
+                one.leave(interp, self.frame)
+        return self.close(trip, ends)
+
+    def settle(self) -> tuple[_Trip, dict[Any, Any]]:
+        """The round, staged with all that changes carried."""
         frame = self.frame
         entry = self.entry
         first = self.interp.builder.constant(True, bool) if entry is True else entry
@@ -225,7 +248,7 @@ class _Roll:
             trip = self.trip()
             ends = self.ends(trip)
             if not self.learn(ends):
-                return self.close(trip, ends)
+                return trip, ends
         raise self.interp.error(
             GraphTypeError, "The values of a loop do not settle", "DP311", "in this loop"
         )
@@ -294,6 +317,8 @@ class _Roll:
             if settled and is_absent(before) and isinstance(self.entry, Tensor) and not own:
                 value = Choice(self.entry, value, before)
             self.put(key, value)
+        for one in self.growing:
+            one.end(interp)
         return self.leave(trip.statuses)
 
     def leave(self, statuses: set[Status]) -> Outcome:
@@ -320,12 +345,21 @@ def roll(
     """``while entry: body; entry = test()`` as a While. If a value has another type after the first
     round than before it, that round is staged on its own first."""
     names = dict(frame.locals)
-    try:
-        return _Roll(interp, frame, rounds, entry, is_peeled).run()
-    except ChangesType as change:
-        frame.locals = names
-        if is_peeled:
-            raise _unsettled(interp, change) from None
+    growing: list[Growing] = []
+    while True:
+        made = _Roll(interp, frame, rounds, entry, is_peeled, growing)
+        try:
+            return made.run()
+        except Grows as grows:
+            frame.locals = dict(names)
+            if grows.roll is not made:
+                raise
+            growing.append(Growing(grows.owner, grows.item))
+        except ChangesType as change:
+            frame.locals = names
+            if is_peeled:
+                raise _unsettled(interp, change) from None
+            break
 
     def first() -> Outcome:
         out = rounds.body()

@@ -15,6 +15,7 @@ from ..common.mutables import is_constant, plain, plain_type
 from ..context import get_context
 from .builder import Builder, Free
 from .errors import DeadPath, GraphError, GraphTypeError, Poisoned, joined
+from .growing import Counting, Lengths
 from .interpreter import Interpreter
 from .result import (
     ABSENT,
@@ -49,6 +50,7 @@ def stage(
     seal: Seal | None = None,
     numbers: frozenset[int] = frozenset(),
     free: Free | None = None,
+    lengths: Lengths | None = None,
 ) -> Staged:
     """Stages ``fn(*args, **kwargs)`` for tensors of these dtypes and shapes; nothing is computed.
 
@@ -64,6 +66,8 @@ def stage(
         numbers: leaves (as ``flatten`` counts) that are inputs of the graph, known when it runs, if
             they are floats or mutable numbers.
         free: axes of leaves whose sizes may be others: the result can be captured again for them.
+        lengths: of the lists that grow in loops on tensors, as far as runs have counted them
+            (``Counted``); None: no list may.
 
     Raises:
         GraphError: the function cannot become one graph; the text shows where and why.
@@ -79,12 +83,14 @@ def stage(
     [2.0, 3.0]
     """
     records = _core.grad_enabled() if records is None else records
-    staged = _Staging(frozenset(), records, seal, numbers, free).run(fn, args, kwargs or {})
+    staged = _Staging(frozenset(), records, seal, numbers, free, lengths).run(
+        fn, args, kwargs or {}
+    )
     states = _states(staged)
     if not states:
         return staged
     try:
-        return _Staging(states, records, seal, numbers, free).run(fn, args, kwargs or {})
+        return _Staging(states, records, seal, numbers, free, lengths).run(fn, args, kwargs or {})
     except (GraphError, TypeError, ValueError):
         return staged  # the number is needed while staging: it stays guarded
 
@@ -120,13 +126,15 @@ class _Staging:
         seal: Seal | None,
         numbers: frozenset[int],
         free: Free | None,
+        lengths: Lengths | None,
     ) -> None:
         self._records = records
         self._builder = Builder(records, free)
         self._seal = seal
         self._numbers = numbers
         self._max_depth = get_context("max_call_depth")
-        self._interp = Interpreter(self._builder, states, self._max_depth)
+        self._lengths = lengths
+        self._interp = Interpreter(self._builder, states, self._max_depth, lengths)
         self._inputs: list[int] = []
         self._leaf_count = 0
         self._by_object: dict[int, Tensor] = {}  # one input for a tensor given twice
@@ -154,7 +162,9 @@ class _Staging:
         hidden = observer.hidden
         graph, inputs = self._builder.graph, self._inputs
         raises = self._builder.raises
-        return Staged(graph, inputs, hidden, structure, reads, writes, recording, why, raises)
+        made = Staged(graph, inputs, hidden, structure, reads, writes, recording, why, raises)
+        made.lengths = self._lengths if self._interp.grows else None
+        return made
 
     def _surveyed(
         self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]
@@ -182,6 +192,8 @@ class _Staging:
             value = self._interp.call(fn, given, named)
         except DeadPath:
             value = None  # it always raises
+        except Counting as stop:
+            return self.structure(stop.count), []
         return self.structure(value), self._writes()
 
     # ---- arguments

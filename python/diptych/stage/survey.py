@@ -28,6 +28,11 @@ class Survey:
         self.errors: list[GraphError] = []
         self._trials = 0
 
+    @property
+    def is_trying(self) -> bool:
+        """Whether what is staged now may be staged again."""
+        return self._trials > 0
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Inside, an error ends the attempt: the same may be staged again in another way."""
