@@ -38,7 +38,8 @@ enum {
      * of this rank does. The others are row-major. */
     CHANNELS_LAST = 4,
     KEEPS_LAYOUT = 8,
-    /* Beside TAKES_STRIDES: large inputs that lie transposed are quicker turned first. */
+    /* Beside TAKES_STRIDES, of reductions: large inputs that lie transposed are quicker turned
+     * first, but for those that reduce_reads_turned. */
     PREFERS_ROWS = 16,
     FIRST_STRIDES = 32, /* any strides on input 0, which is copied to the result */
     /* Any strides on inputs much larger than the result: only a part of them is read. */

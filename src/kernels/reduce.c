@@ -54,6 +54,19 @@ static bool inner_plain(const Walk *w) {
     return w->strides[0][w->rank - 1] == 1 || w->dims[w->rank - 1] == 1;
 }
 
+/* Where the wrong side of a transposed input lies dense. */
+static void find_turned(Reduce *r) {
+    enum { FEW = 8 };
+    bool same = r->dtype == r->ct && r->via == r->ct;
+    const Walk *dense = r->by_column ? &r->along : &r->kept,
+               *other = r->by_column ? &r->kept : &r->along;
+    int last = dense->rank - 1;
+    bool is =
+        same && dense->strides[0][last] == 1 && dense->dims[last] >= FEW && !inner_plain(other);
+    r->turned = is && r->by_column;
+    r->abreast = is && !r->by_column && r->along.rank == 1;
+}
+
 /* program, pass, p, via and ct are set already. */
 static void lay_out(Reduce *r, const Buf *x, uint32_t mask) {
     walk_axes(&r->kept, x, mask, false);
@@ -72,6 +85,7 @@ static void lay_out(Reduce *r, const Buf *x, uint32_t mask) {
     bool same = r->dtype == r->ct && r->via == r->ct;
     r->rows_plain = same && inner_plain(&r->along);
     r->plain = r->by_column ? same && inner_plain(&r->kept) : r->rows_plain && r->along.rank == 1;
+    find_turned(r);
 }
 
 /* ---- tiles */
@@ -102,9 +116,12 @@ static void tile_range(void *ctx, int64_t begin, int64_t end) {
 static void run_tiles(const Reduce *r, const Buf *out) {
     if (r->nout == 0) return;
     Tiles t = {.r = r, .out = out, .width = TILE_WIDTH};
-    t.row = r->by_column ? r->kept.dims[r->kept.rank - 1] : r->nout;
+    t.row = r->by_column || r->abreast ? r->kept.dims[r->kept.rank - 1] : r->nout;
     int64_t total = r->nout * max_i64(r->n, 1);
-    if (!r->by_column) t.width = min_i64(max_i64(GRAIN / max_i64(r->n, 1), 1), TILE_WIDTH);
+    if (r->abreast)
+        t.width = min_i64(max_i64(t.row / (2 * parallel_threads()), 16), ABREAST);
+    else if (!r->by_column)
+        t.width = min_i64(max_i64(GRAIN / max_i64(r->n, 1), 1), TILE_WIDTH);
     int64_t spare = r->by_column ? SPARE : 0;
     t.row_tiles = max_i64(1, (t.row + t.width - 1 - spare) / t.width);
     int64_t ntiles = r->nout / t.row * t.row_tiles;
@@ -121,12 +138,16 @@ static void run_tiles(const Reduce *r, const Buf *out) {
 
 /* ---- the ops */
 
-static void run(const KernelArgs *a, Reduce *r) {
+static bool lay_out_call(const KernelArgs *a, Reduce *r) {
     const ReduceAttrs *at = a->attrs;
     uint32_t mask;
-    if (reduce_axes(a->op->name, &at->axis, a->in[0].type->rank, &mask) != OK) return;
+    if (reduce_axes(a->op->name, &at->axis, a->in[0].type->rank, &mask) != OK) return false;
     lay_out(r, &a->in[0], mask);
-    run_tiles(r, &a->out[0]);
+    return true;
+}
+
+static void run(const KernelArgs *a, Reduce *r) {
+    if (lay_out_call(a, r)) run_tiles(r, &a->out[0]);
 }
 
 /* Some order of the axes leaves no gaps between elements. */
@@ -164,6 +185,11 @@ static void run_pass(const KernelArgs *a, ReducePass pass, DType ct) {
     run(a, &(Reduce){.program = RUN_PASS, .pass = pass, .via = ct, .ct = ct});
 }
 static DType in_compute(const KernelArgs *a) { return dtype_info[a->in[0].type->dtype].compute; }
+
+bool reduce_reads_turned(const KernelArgs *a) {
+    Reduce r = {.via = in_compute(a), .ct = in_compute(a)};
+    return lay_out_call(a, &r) && (r.turned || r.abreast);
+}
 
 void run_reduce_sum(const KernelArgs *a) {
     run_pass(a, PASS_ID_sum, sum_type(a->out[0].type->dtype));

@@ -2,6 +2,7 @@
 #ifndef DIP_KERNELS_REDUCE_H
 #define DIP_KERNELS_REDUCE_H
 
+#include "kernels/kernel.h"
 #include "kernels/loops.h"
 #include "kernels/walk.h"
 
@@ -22,7 +23,7 @@ typedef enum ReduceProgram {
 } ReduceProgram;
 
 /* Results worked on together; a narrow rest of up to SPARE columns is taken along. */
-enum { TILE_WIDTH = 256, SPARE = 64, TILE = TILE_WIDTH + SPARE };
+enum { TILE_WIDTH = 256, SPARE = 64, TILE = TILE_WIDTH + SPARE, ABREAST = 128 };
 
 typedef struct Reduce {
     ReduceProgram program;
@@ -33,6 +34,8 @@ typedef struct Reduce {
     Walk kept, along; /* over the results; over the elements of each result, row-major */
     int64_t nout, n;  /* results, and elements reduced into each */
     bool by_column;   /* leaves of LEAF_ROWS rows, one lane a column */
+    bool turned;      /* by_column, but each column lies dense: it is read through turned blocks */
+    bool abreast;     /* rows of which many lie side by side: each lane is made for many at once */
     bool wide;        /* 32 lanes instead of 16 */
     bool plain;       /* all can be read in place */
     bool rows_plain;  /* what lies in one row of `along` can */
@@ -44,6 +47,9 @@ typedef struct Reduce {
 /* Results [first, first + width), width <= TILE, into out, as values of the compute type. split:
  * threads share the leaves. */
 typedef void ReduceTile(const Reduce *r, int64_t first, int width, bool split, void *out);
+
+/* Whether the op of a, a reduction, reads a transposed input about as quickly as a dense one. */
+bool reduce_reads_turned(const KernelArgs *a);
 
 typedef struct ReduceLoops {
     ReduceTile *tile[NDTYPES]; /* by compute type */

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "kernels/reduce.h"
+#include "kernels/transpose.h"
 
 enum { BLOCK = 512, GROUPS = 64 };
 

@@ -11,6 +11,7 @@
 #define fetch_leaf      FN(fetch_leaf, any)
 #define one_row         FN(one_row, any)
 #define leaf_of_columns FN(leaf_of_columns, any)
+#define leaf_abreast    FN(leaf_abreast, any)
 #define pass_columns    FN(pass_columns, any)
 #define pass_leaves     FN(pass_leaves, any)
 #define pass_part       FN(pass_part, any)
@@ -97,6 +98,7 @@ static V one_row(const Reduce *r, const PassLoops *p, const char *base, V c, int
 static void leaf_of_columns(const Tile *t, const PassLoops *p, const char *base, int64_t begin,
                             int64_t n, const V *cs, V *acc) {
     const Reduce *r = t->r;
+    int last = r->along.rank - 1;
     int64_t size = dtype_size(r->dtype), step = r->kept.strides[0][r->kept.rank - 1];
     V blocks[8][TILE];
     const V *rows[8];
@@ -105,7 +107,13 @@ static void leaf_of_columns(const Tile *t, const PassLoops *p, const char *base,
     walk_seek(&r->along, begin, &at);
     while (n) {
         int m = (int)min_i64(n, 8);
-        for (int k = 0; k < m; k++) {
+        if (r->turned) {
+            m = (int)min_i64(m, r->along.dims[last] - at.index[last]);
+            transpose_tile(size, m, t->width, blocks, TILE, base + at.offset[0] * size, step);
+            for (int k = 0; k < m; k++) rows[k] = blocks[k];
+            walk_step(&r->along, &at, m);
+        }
+        for (int k = 0; k < m && !r->turned; k++) {
             const char *src = base + at.offset[0] * size;
             if (!r->plain) fetch(r, t->width, blocks[k], src, step);
             rows[k] = r->plain ? (const V *)src : blocks[k];
@@ -116,6 +124,24 @@ static void leaf_of_columns(const Tile *t, const PassLoops *p, const char *base,
     }
 }
 
+/* Leaves of rows that lie side by side: a lane of all of them, then the next. */
+static void leaf_abreast(const Tile *t, const PassLoops *p, const char *base, int64_t begin,
+                         int64_t n, const V *cs, V *acc) {
+    const int count = t->r->wide ? LANES : FEW_LANES;
+    int64_t step = t->r->along.strides[0][0];
+    const V *first = (const V *)base + begin * step, *rows[LEAF / FEW_LANES];
+    V lanes[LANES][ABREAST];
+    for (int l = 0; l < count; l++) {
+        int m = 0;
+        for (int64_t i = l; i < n; i += count) rows[m++] = first + i * step;
+        for (int j = 0; j < t->width; j++) lanes[l][j] = p->start;
+        p->columns(m, t->width, rows, cs, lanes[l]);
+    }
+    for (int w = count / 2, at = 0; w; at += w, w /= 2) /* what is left moves to the end */
+        for (int l = at; l < at + w; l++) p->meet(t->width, lanes[l], lanes[l + w]);
+    memcpy(acc, lanes[count - 1], (size_t)t->width * sizeof *acc);
+}
+
 static void pass_columns(const Tile *t, const PassLoops *p, const char *base, const V *cs, V *acc,
                          int64_t leaf0, int64_t leaf1) {
     V levels[MAX_LEVELS][TILE];
@@ -123,7 +149,7 @@ static void pass_columns(const Tile *t, const PassLoops *p, const char *base, co
     for (int64_t k = leaf0;; k++) {
         int64_t begin, n;
         leaf_range(t->r, k, &begin, &n);
-        leaf_of_columns(t, p, base, begin, n, cs, acc);
+        (t->r->abreast ? leaf_abreast : leaf_of_columns)(t, p, base, begin, n, cs, acc);
         if (k == leaf1 - 1) break;
         for (int64_t bits = k - leaf0; bits & 1; bits >>= 1) p->meet(t->width, levels[--top], acc);
         memcpy(levels[top++], acc, (size_t)t->width * sizeof *acc);
@@ -139,7 +165,7 @@ static void pass_leaves(const Tile *t, const PassLoops *p, const V *cs, V *acc, 
     int64_t size = dtype_size(r->dtype);
     WalkPlace at;
     walk_seek(&r->kept, t->first, &at);
-    if (r->by_column) {
+    if (r->by_column || r->abreast) {
         pass_columns(t, p, r->data + at.offset[0] * size, cs, acc, leaf0, leaf1);
         return;
     }
@@ -270,6 +296,7 @@ static void run_program(const Reduce *r, int64_t first, int width, bool split, v
 #undef fetch_leaf
 #undef one_row
 #undef leaf_of_columns
+#undef leaf_abreast
 #undef pass_columns
 #undef pass_leaves
 #undef pass_part

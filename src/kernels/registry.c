@@ -4,6 +4,7 @@
 
 #include "kernels/ewise.h"
 #include "kernels/kernel.h"
+#include "kernels/reduce.h"
 #include "kernels/walk.h"
 
 #define NO_CAN
@@ -108,7 +109,8 @@ bool kernel_takes(const Kernel *k, const KernelArgs *a, int i) {
     if (k->flags & FIRST_STRIDES) return i == 0;
     if (k->flags & READS_PART) return type_count(b->type) / TIMES > type_count(a->out[0].type);
     if (!(k->flags & TAKES_STRIDES)) return false;
-    return !(k->flags & PREFERS_ROWS) || type_count(b->type) < LARGE || !is_turned(b);
+    if (!(k->flags & PREFERS_ROWS) || type_count(b->type) < LARGE || !is_turned(b)) return true;
+    return reduce_reads_turned(a);
 }
 
 int64_t kernel_cost(const KernelArgs *a) {

@@ -65,6 +65,25 @@ def test_transposed_reductions(mode: str, axis: Any) -> None:
         assert np.allclose(r.asnumpy(), want(x.T.astype(float), axis), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "bool"])
+@pytest.mark.parametrize("shape", [(20, 40), (300, 41), (9000, 150), (17, 2000)])
+def test_reductions_across_memory(shape: tuple[int, int], dtype: str, axis: int) -> None:
+    """Many results at once where they, or the elements of each, lie side by side: the same bits."""
+    x = np.random.default_rng(9).standard_normal(shape).astype(NAMES[dtype])
+    turned, dense = ms.Tensor(x).T, ms.Tensor(x.T.copy())
+    calls = [ops.sum, ops.prod, ops.amax, ops.amin, ops.count_nonzero]
+    if dtype == "bool":
+        calls += [ops.any, ops.all]
+    elif dtype != "i32":
+        calls += [ops.mean, ops.var, ops.logsumexp, lambda t, i: ops.norm(t, dim=i)]
+    for call in calls:
+        got, same = call(turned, axis).asnumpy(), call(dense, axis).asnumpy()
+        assert np.array_equal(got, same, equal_nan=True), call
+    want = x.T.astype(float).sum(axis)
+    assert np.allclose(ops.sum(turned, axis).asnumpy(), want, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("width", [255, 257, 320, 321, 577])
 def test_columns_of_any_width(width: int) -> None:
     x = np.random.default_rng(5).standard_normal((70, width)).astype(np.float32)
