@@ -3,6 +3,7 @@
 #include "core.h"
 #include "eager/capture.h"
 #include "eager/record.h"
+#include "kernels/kernel.h"
 
 enum { FEW = 16 };
 
@@ -281,7 +282,7 @@ static PyObject *run(Call *c) {
     return result;
 }
 
-PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+static PyObject *call_op(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     OpObject *o = OPOBJECT(self);
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     if (n == 1 && !names && o->nslots == 1 && o->op->nout == 1 && IS_TENSOR(args[0]) &&
@@ -305,4 +306,43 @@ PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, Py
         if (c.owned[i]) tensor_unref(c.in[i]);
     if (c.in != c.few_in) PyMem_Free(c.in);
     return result;
+}
+
+/* ---- ops whose result sizes depend on values, in a capture */
+
+static PyObject *measured; /* what is called for them, or NULL */
+
+PyObject *set_measured(PyObject *module, PyObject *function) {
+    (void)module;
+    Py_XSETREF(measured, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
+/* The result that `measured` gives instead, or the error that stands. */
+static PyObject *instead(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), nnames = names ? PyTuple_GET_SIZE(names) : 0;
+    PyObject *given[1 + MAX_SLOTS];
+    PyObject *result = NULL;
+    if (n + nnames <= MAX_SLOTS) {
+        given[0] = self;
+        memcpy(given + 1, args, (size_t)(n + nnames) * sizeof *args);
+        result = PyObject_Vectorcall(measured, given, (size_t)(n + 1), names);
+    }
+    if (result == Py_NotImplemented) Py_CLEAR(result);
+    if (result || PyErr_Occurred()) {
+        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+        return result;
+    }
+    PyErr_Restore(type, value, trace);
+    return NULL;
+}
+
+PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyObject *result = call_op(self, args, nargsf, names);
+    if (DIP_LIKELY(result != NULL) || !measured || !capture_is_on()) return result;
+    if (!kernel_measure(OPOBJECT(self)->op->id)) return result;
+    return PyErr_ExceptionMatches(PyExc_NotImplementedError) ? instead(self, args, nargsf, names)
+                                                             : result;
 }

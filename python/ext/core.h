@@ -138,6 +138,9 @@ typedef struct OpObject {
 #define OPOBJECT(o) ((OpObject *)(o))
 
 PyObject *op_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+/* The function called for ops whose result sizes depend on values that a capture does not know:
+ * function(op, *args, **kwargs), NotImplemented: there is nothing to do. */
+PyObject *set_measured(PyObject *module, PyObject *function);
 /* Writes `value` into the attribute block. False with an exception naming op and attribute. */
 bool attr_from_object(const Op *op, const AttrSpec *spec, PyObject *value, void *attrs);
 /* Between on and off: attributes may be Sizes. */

@@ -748,6 +748,9 @@ static PyObject *recomputed(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 static PyMethodDef functions[] = {
     {"is_capturing", is_capturing, METH_NOARGS, "Whether calls of this thread become nodes."},
+    {"set_measured", set_measured, METH_O,
+     "set_measured(function): called as function(op, *args, **kwargs) for ops in a capture whose "
+     "result sizes depend on values."},
     {"call_later", CFUNC(call_later), METH_FASTCALL,
      "call_later(function, tensors): calls now, or, while a graph is captured, after each run."},
     {"recompute", recompute, METH_NOARGS,

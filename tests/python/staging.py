@@ -37,13 +37,16 @@ class Compiled:
             staged = stage(self.fn, args, kwargs, lengths=())
             entries.append(staged)
             self.count += 1
-        try:
-            out = staged.graph.run(staged.gather(leaves))
-        except Counted as counted:  # of the one list that grows in a loop
-            entries.remove(staged)
-            staged = stage(self.fn, args, kwargs, lengths=(counted.count,))
-            entries.append(staged)
-            out = staged.graph.run(staged.gather(leaves))
+        while True:
+            try:
+                out = staged.graph.run(staged.gather(leaves))
+                break
+            except Counted as counted:
+                assert staged.lengths is not None and counted.event <= len(staged.lengths)
+                lengths = (*staged.lengths[: counted.event], counted.count)
+                entries.remove(staged)
+                staged = stage(self.fn, args, kwargs, lengths=lengths)
+                entries.append(staged)
         staged.replay(out, leaves)
         return staged.rebuild(out, leaves)
 

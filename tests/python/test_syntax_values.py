@@ -11,7 +11,6 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
-import pytest
 from staging import assert_refused, assert_same
 
 import diptych as ms
@@ -519,9 +518,9 @@ class TestBuiltins:
 
 
 class TestIndexing:
-    """slices, indices, tensors as indices
+    """slices, indices, tensors and masks as indices
 
-    a mask as an index is refused: its size is unknown.
+    what a mask takes is another version for each size.
     """
 
     def test_static(self) -> None:
@@ -533,9 +532,8 @@ class TestIndexing:
 
         same(fn, ([3.0, 4.0], ms.Tensor(1)), ([3.0, 4.0], ms.Tensor(0)))
 
-    def test_tensor_mask_refused(self) -> None:
-        with pytest.raises(NotImplementedError, match="depends on the values"):
-            ms.jit(lambda x: x[x > 0])(ms.Tensor([1.0, -1.0]))
+    def test_tensor_mask(self) -> None:
+        assert_same(lambda x: (x[x > 0], x[x > 100].sum()), [3.0, -4.0])
 
 
 class TestInPlace:

@@ -43,7 +43,7 @@ class Options:
 
 DEFAULTS = Options()
 
-_MOST_COUNTS = 64  # of a call: runs that count the items of lists
+_MOST_COUNTS = 64  # runs of one call that find a length out
 
 _STORM = 8  # compiles of one function within
 _STORM_SECONDS = 60.0
@@ -100,7 +100,7 @@ class JitFunction(_core.Jit):
             except Counted as counted:
                 entry = self._recount(table, signature, entry, counted, args, kwargs)
         else:
-            raise RuntimeError(f"{self._name}: the lengths of its lists change from run to run")
+            raise RuntimeError(f"{self._name}: the lengths that it counts change from run to run")
         memo = None
         if not kwargs and table is self._own:
             memo = entry.memo(args, signature.leaves)
@@ -259,7 +259,7 @@ class JitFunction(_core.Jit):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Entry | None:
-        """The version for lists as long as a run has counted; None: the call shall run eagerly."""
+        """The version for lengths as a run has counted them; None: the call shall run eagerly."""
         known = (entry.staged.lengths or ())[: counted.event]
         lengths = (*known, *[None] * (counted.event - len(known)), counted.count)
         with table.lock:
@@ -268,7 +268,7 @@ class JitFunction(_core.Jit):
                 return found
             if len(entry.staged.lengths or ()) <= counted.event:
                 table.drop(signature.key, entry)  # it did nothing but count
-            reason = f"a list gets {counted.count} items in a loop"
+            reason = f"a length that only a run can tell is {counted.count}"
             if len(table) >= self._options.cache_limit and not self._go_on(reason):
                 return None
             return self._compile(table, signature, args, kwargs, reason, lengths=lengths)

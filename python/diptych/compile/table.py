@@ -94,8 +94,7 @@ class Table:
         return None
 
     def find_length(self, signature: Signature, lengths: Lengths) -> Entry | None:
-        """The version whose lists that grow in loops begin with these lengths; it is tried first
-        from now on."""
+        """The version for these lengths that only runs can tell; it is tried first from now on."""
         versions = self.versions.get(signature.key, [])
         for version in versions:
             known = version.latest.staged.lengths

@@ -36,7 +36,7 @@ __all__ = [
     "refuse_reading",
 ]
 
-# How many items each list gets, in the order in which they begin to grow; None: not known yet.
+# What is known of the lengths that only runs can tell, in the order of staging; None: nothing.
 Lengths = tuple[int | None, ...]
 
 GROWS = ("append", "extend")  # the methods that a growing list has
@@ -45,10 +45,10 @@ _NUMBERS = (bool, int, float)
 
 
 class Counted(Exception):
-    """A run has counted the items of a list: the ``event``-th that grows has ``count`` of them."""
+    """A run has counted: the ``event``-th length that is known at run time only is ``count``."""
 
     def __init__(self, event: int, count: int) -> None:
-        super().__init__(f"a list grows by {count} items in a loop")
+        super().__init__(f"a length known at run time only is {count}")
         self.event, self.count = event, count
 
 
@@ -62,11 +62,7 @@ class Grows(BaseException):
 
 
 class Counting(BaseException):
-    """Staging stops here: the graph counts the items of a list, and nothing is known yet."""
-
-    def __init__(self, count: Tensor) -> None:
-        super().__init__()
-        self.count = count
+    """Staging stops here: what the graph holds counts something, and nothing is known yet."""
 
 
 def _item_spec(item: Any) -> Spec:
@@ -145,18 +141,14 @@ class Growing:
 
     def end(self, interp: Interpreter) -> None:
         """Behind the loop: the list has its items."""
-        count = self._counted(interp)
         event, length = self._event, self._length
 
         def check(count: Tensor) -> None:
             if int(count) != length:
                 raise Counted(event, int(count))
 
-        interp.builder.host(check, [count])
-        if length is None:
-            if interp.builder.region is None and not interp.survey.is_trying:
-                raise Counting(count)
-            length = 1  # may not be reached: staging goes on with any number
+        interp.builder.host(check, [self._counted(interp)])
+        length = interp.assumed(length)
         rows = ([index_get(b, i) for b in self.buffers] for i in range(length))
         items = [build(self._spec, iter(row)) for row in rows]
         interp.journal.write(Place("contents", self.owner), [*self.owner, *items])

@@ -28,7 +28,7 @@ from .errors import (
 )
 from .forking import Forking
 from .frame import Frame
-from .growing import GROWS, Growing, Grows, Lengths, held_back, refuse_reading
+from .growing import GROWS, Counting, Growing, Grows, Lengths, held_back, refuse_reading
 from .journal import Journal
 from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
@@ -205,20 +205,36 @@ class Interpreter(Forking):
             fix="use a plain function, or run in PYNATIVE_MODE",
         )
 
-    # ---- lists that grow in loops
+    # ---- lengths known at run time only
+
+    @property
+    def may_assume(self) -> bool:
+        """Whether lengths may be assumed that a run checks."""
+        return self._lengths is not None and not self.builder.has_free_sizes
 
     def next_length(self) -> tuple[int, int | None]:
-        """The number of the next list that grows in a loop, and how many items it gets, if that is
-        known."""
+        """The number of the next length that only a run can tell, and the length, if one has."""
         event = self._events
         self._events += 1
         known = self._lengths is not None and event < len(self._lengths)
         return event, self._lengths[event] if known else None
 
+    def assumed(self, length: int | None) -> int:
+        """The length to go on with, behind the node that counts it.
+
+        Raises:
+            Counting: it is not known, and a run will count it.
+        """
+        if length is None and self.builder.region is None and not self.survey.is_trying:
+            raise Counting
+        return 1 if length is None else length  # what is not reached may have any
+
     @property
-    def grows(self) -> bool:
-        """Whether a list has grown in a loop."""
+    def assumes(self) -> bool:
+        """Whether there was a length that only a run can tell."""
         return self._events > 0
+
+    # ---- lists that grow in loops
 
     def grow(self, owner: list[Any], method: str, args: tuple[Any, ...]) -> bool:
         """``owner.method(*args)``, if the list grows in a loop around."""
@@ -230,7 +246,7 @@ class Interpreter(Forking):
             roll = next((r for r in self.rolls if r.is_old(owner)), None)
             items = [args[0]] if method == "append" else list(args[0])
             if roll is not None and items:
-                if not roll.rounds.may_grow or self.builder.has_free_sizes:
+                if not roll.rounds.may_grow or not self.may_assume:
                     raise self.static_needed("a list grows", "its length is a number of Python's")
                 raise Grows(roll, owner, items[0])
         return False

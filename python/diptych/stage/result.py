@@ -311,7 +311,7 @@ class Staged:
         recording: what makes the graph again for other sizes (``Graph.again``); None: nothing, and
             ``bound_to_sizes`` says why if it was asked for.
         raises: the types of the exceptions that paths of the graph end in.
-        lengths: of the lists that grow in loops, which the graph checks (see ``growing``); None:
+        lengths: those that only a run can tell, which the graph checks (see ``growing``); None:
             there are none.
     """
 

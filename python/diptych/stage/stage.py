@@ -13,6 +13,7 @@ from .._core import Parameter, Tensor
 from ..common.grad import alias, stop_gradient
 from ..common.mutables import is_constant, plain, plain_type
 from ..context import get_context
+from . import measured
 from .builder import Builder, Free
 from .errors import DeadPath, GraphError, GraphTypeError, Poisoned, joined
 from .growing import Counting, Lengths
@@ -66,8 +67,8 @@ def stage(
         numbers: leaves (as ``flatten`` counts) that are inputs of the graph, known when it runs, if
             they are floats or mutable numbers.
         free: axes of leaves whose sizes may be others: the result can be captured again for them.
-        lengths: of the lists that grow in loops on tensors, as far as runs have counted them
-            (``Counted``); None: no list may.
+        lengths: of lists that grow in loops on tensors, and of results whose size depends on
+            values, as far as runs have counted them (``Counted``); None: there may be none.
 
     Raises:
         GraphError: the function cannot become one graph; the text shows where and why.
@@ -147,7 +148,8 @@ class _Staging:
         observer = self._interp.observer
         observer.add_known(fn)
         observer.add_known(getattr(fn, "__self__", fn))
-        with self._builder.recording(), _deep_recursion(self._max_depth):
+        measuring = measured.within(self._interp)
+        with self._builder.recording(), _deep_recursion(self._max_depth), measuring:
             try:
                 structure, writes = self._surveyed(fn, args, kwargs)
                 recording, why = self._builder.recorded(self._outputs)
@@ -163,7 +165,7 @@ class _Staging:
         graph, inputs = self._builder.graph, self._inputs
         raises = self._builder.raises
         made = Staged(graph, inputs, hidden, structure, reads, writes, recording, why, raises)
-        made.lengths = self._lengths if self._interp.grows else None
+        made.lengths = self._lengths if self._interp.assumes else None
         return made
 
     def _surveyed(
@@ -192,8 +194,8 @@ class _Staging:
             value = self._interp.call(fn, given, named)
         except DeadPath:
             value = None  # it always raises
-        except Counting as stop:
-            return self.structure(stop.count), []
+        except Counting:
+            return Static(None), []
         return self.structure(value), self._writes()
 
     # ---- arguments
