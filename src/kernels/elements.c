@@ -4,131 +4,76 @@
 
 #include "base/parallel.h"
 #include "kernels/lookup.h"
-#include "kernels/loops.h"
 #include "kernels/scatter.h"
 
 enum { GRAIN = 32768, BLOCK = LOOKUP_BLOCK };
 
 typedef struct Elements {
-    const TensorType *target, *index;
-    int axis, last;
-    const Buf *indices;
-    const int64_t *strides; /* of the target */
-    char *data;             /* the target's elements */
-    char *beside;           /* result or updates, dense like the index */
-    DType dtype;
+    const Buf *indices;   /* dense */
+    Walk walk;            /* over the index; operand 0: the target, where `axis` does not step */
+    int64_t length, step; /* of the target's axis */
     int64_t size;
-    EwLoop *loop; /* NULL: values replace */
+    DType dtype;
+    char *data;   /* the target's elements */
+    char *beside; /* result or updates, dense like the index */
+    ScatterMode mode;
 } Elements;
 
 static void elements_init(Elements *e, const Buf *target, const Buf *indices, char *beside,
                           int64_t axis) {
-    *e = (Elements){.target = target->type,
-                    .index = indices->type,
-                    .strides = target->strides,
-                    .indices = indices,
+    int64_t strides[MAX_RANK];
+    int rank = target->type->rank;
+    *e = (Elements){.indices = indices,
+                    .length = 1,
+                    .dtype = (DType)target->type->dtype,
+                    .size = dtype_size((DType)target->type->dtype),
                     .data = target->data,
-                    .beside = beside,
-                    .dtype = (DType)target->type->dtype};
-    e->axis = (int)(axis + (axis < 0 ? target->type->rank : 0));
-    e->last = target->type->rank - 1;
-    e->size = dtype_size(e->dtype);
-}
-
-/* Target offsets of n elements of the index from `at` on, all in one row. */
-static void row_offsets(const Elements *e, int64_t at, int64_t n, int64_t *offsets) {
-    DType d = (DType)e->index->dtype;
-    const char *src = e->indices->data + at * dtype_size(d);
-    int64_t base = 0, left = at, first = 0;
-    for (int i = e->last; i >= 0; i--) {
-        int64_t place = left % e->index->dims[i];
-        left /= e->index->dims[i];
-        if (i == e->last) first = place;
-        if (i != e->axis && i != e->last) base += place * e->strides[i];
+                    .beside = beside};
+    memcpy(strides, target->strides, (size_t)rank * sizeof *strides);
+    if (rank) {
+        axis += axis < 0 ? rank : 0;
+        e->length = target->type->dims[axis];
+        e->step = strides[axis];
+        strides[axis] = 0;
     }
-    int64_t along = e->axis == e->last || e->last < 0 ? 0 : e->strides[e->last];
-    int64_t n_axis = e->target->rank ? e->target->dims[e->axis] : 1;
-    int64_t step = e->target->rank ? e->strides[e->axis] : 1;
-    load_indices(d, src, 1, n_axis, n, offsets);
-    for (int64_t i = 0; i < n; i++) offsets[i] = base + offsets[i] * step + (first + i) * along;
+    walk_init(&e->walk, indices->type, 1, &indices->type, (const int64_t *[]){strides});
 }
 
-static int64_t row_length(const Elements *e) { return e->last < 0 ? 1 : e->index->dims[e->last]; }
+static int64_t row_length(const Elements *e) { return e->walk.dims[e->walk.rank - 1]; }
+
+/* Elements begin .. end - 1 of the index, block by block; `visit` gets their offsets. */
+typedef void (*Visit)(const Elements *e, int64_t n, char *beside, const int64_t *offsets);
+static void visit_range(const Elements *e, int64_t begin, int64_t end, Visit visit) {
+    DType d = (DType)e->indices->type->dtype;
+    int64_t offsets[BLOCK];
+    int last = e->walk.rank - 1;
+    WalkPlace p;
+    walk_seek(&e->walk, begin, &p);
+    while (begin < end) {
+        int64_t n = min_i64(min_i64(end - begin, BLOCK), e->walk.dims[last] - p.index[last]);
+        OffsetRule rule = {p.offset[0], e->walk.strides[0][last], e->step};
+        load_offsets(d, e->indices->data + begin * dtype_size(d), 1, e->length, rule, n, offsets);
+        visit(e, n, e->beside + begin * e->size, offsets);
+        walk_step(&e->walk, &p, n);
+        begin += n;
+    }
+}
 
 static void read_elements(const Elements *e, int64_t n, char *dst, const int64_t *offsets) {
-    switch (e->size) {
-#define READ(T)                                                                                    \
-    for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = ((const T *)e->data)[offsets[i]];              \
-    break
-    case 1: READ(uint8_t);
-    case 2: READ(uint16_t);
-    case 4: READ(uint32_t);
-    default: READ(uint64_t);
-#undef READ
-    }
+    read_numbers(n, e->size, dst, e->data, offsets);
 }
-
-static void write_elements(const Elements *e, int64_t n, const char *src, const int64_t *offsets) {
-    switch (e->size) {
-#define WRITE(T)                                                                                   \
-    for (int64_t i = 0; i < n; i++) ((T *)e->data)[offsets[i]] = ((const T *)src)[i];              \
-    break
-    case 1: WRITE(uint8_t);
-    case 2: WRITE(uint16_t);
-    case 4: WRITE(uint32_t);
-    default: WRITE(uint64_t);
-#undef WRITE
-    }
-}
-
-/* One after the other: the same place may come twice. */
-static void add_elements(const Elements *e, int64_t n, const char *src, const int64_t *offsets) {
-    const CtLoops *l = loops((DType)dtype_info[e->dtype].compute);
-    int64_t x, y;
-    switch (e->dtype) {
-#define ADD(T)                                                                                     \
-    for (int64_t i = 0; i < n; i++) ((T *)e->data)[offsets[i]] += ((const T *)src)[i];             \
-    return
-    case DT_f32: ADD(float);
-    case DT_f64: ADD(double);
-    case DT_i32: ADD(uint32_t);
-    case DT_i64: ADD(uint64_t);
-#undef ADD
-    default: break;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        char *at = e->data + offsets[i] * e->size;
-        l->load[e->dtype](1, &x, at);
-        l->load[e->dtype](1, &y, src + i * e->size);
-        e->loop(1, &x, (const void *[]){&x, &y});
-        l->store[e->dtype](1, at, &x);
-    }
+static void write_elements(const Elements *e, int64_t n, char *src, const int64_t *offsets) {
+    scatter_numbers(e->mode, e->dtype, n, e->data, offsets, src, 1);
 }
 
 static void read_range(void *ctx, int64_t begin, int64_t end) {
-    const Elements *e = ctx;
-    int64_t offsets[BLOCK], row = row_length(e);
-    while (begin < end) {
-        int64_t n = min_i64(min_i64(end - begin, BLOCK), row - begin % row);
-        row_offsets(e, begin, n, offsets);
-        read_elements(e, n, e->beside + begin * e->size, offsets);
-        begin += n;
-    }
+    visit_range(ctx, begin, end, read_elements);
 }
 
 /* Rows of the index; two of them meet in the target only along `axis`. */
 static void write_rows(void *ctx, int64_t begin, int64_t end) {
-    const Elements *e = ctx;
-    int64_t offsets[BLOCK], row = row_length(e);
-    for (begin *= row, end *= row; begin < end;) {
-        int64_t n = min_i64(min_i64(end - begin, BLOCK), row - begin % row);
-        row_offsets(e, begin, n, offsets);
-        if (e->loop)
-            add_elements(e, n, e->beside + begin * e->size, offsets);
-        else
-            write_elements(e, n, e->beside + begin * e->size, offsets);
-        begin += n;
-    }
+    int64_t row = row_length(ctx);
+    visit_range(ctx, begin * row, end * row, write_elements);
 }
 
 /* ---- the ops */
@@ -147,7 +92,7 @@ void run_gather_elements(const KernelArgs *a) {
     Elements e;
     elements_init(&e, &a->in[0], &a->in[1], a->out[0].data,
                   ((const attrs_gather_elements *)a->attrs)->dim);
-    parallel_for(type_count(e.index), GRAIN, read_range, &e);
+    parallel_for(e.walk.count, GRAIN, read_range, &e);
 }
 
 Status check_tensor_scatter_elements(const KernelArgs *a) {
@@ -159,10 +104,9 @@ void run_tensor_scatter_elements(const KernelArgs *a) {
     Elements e;
     scatter_start(&a->in[0], &a->out[0]);
     elements_init(&e, &a->out[0], &a->in[1], a->in[2].data, at->axis);
-    if (!strcmp(at->reduction, "add"))
-        e.loop = loops((DType)dtype_info[e.dtype].compute)->value[EW_ROW_add];
-    int64_t row = row_length(&e), n = type_count(e.index);
+    e.mode = strcmp(at->reduction, "add") ? SCATTER_SET : SCATTER_ADD;
+    int64_t row = row_length(&e), n = e.walk.count;
     if (n == 0) return;
-    bool apart = e.axis == e.last;
+    bool apart = e.walk.strides[0][e.walk.rank - 1] == 0; /* rows lie along the axis */
     parallel_for(n / row, apart ? max_i64(GRAIN / row, 1) : n, write_rows, &e);
 }

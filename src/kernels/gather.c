@@ -21,21 +21,6 @@ typedef struct Gather {
     int64_t dims[MAX_RANK], to[MAX_RANK], from[MAX_RANK];
 } Gather;
 
-/* n rows of one element each. */
-static void read_elements(const Gather *g, int64_t n, char *dst, const char *src,
-                          const int64_t *offsets) {
-    switch (g->size) {
-#define READ(T)                                                                                    \
-    for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = ((const T *)src)[offsets[i]];                  \
-    break
-    case 1: READ(uint8_t);
-    case 2: READ(uint16_t);
-    case 4: READ(uint32_t);
-    default: READ(uint64_t);
-#undef READ
-    }
-}
-
 static void read_rows(const Gather *g, int64_t n, char *dst, const char *src,
                       const int64_t *offsets) {
     const Walk *rest = &g->look.rest;
@@ -64,7 +49,7 @@ static void read_range(void *ctx, int64_t begin, int64_t end) {
         if (t != have) lookup_offsets(&g->look, t, n, offsets);
         have = t;
         if (g->row == 1 && g->plain)
-            read_elements(g, n, dst, src, offsets);
+            read_numbers(n, g->size, dst, src, offsets);
         else
             read_rows(g, n, dst, src, offsets);
     }

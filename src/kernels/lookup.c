@@ -80,23 +80,55 @@ void lookup_init_nd(Lookup *l, const Buf *target, const IndexPlan *p, const Buf 
 /* A negative index counts from the end; without a branch, which mixed signs would miss. */
 static inline int64_t from_start(int64_t v, int64_t size) { return v + (size & (v >> 63)); }
 
-#define LOAD(T)                                                                                    \
-    for (int64_t i = 0; i < n; i++) out[i] = from_start(((const T *)src)[i * step], size);         \
-    return
+#define LOAD(T, index_step)                                                                        \
+    for (int64_t i = 0; i < n; i++)                                                                \
+    out[i] = r.start + i * r.along + from_start(((const T *)src)[i * (index_step)], size) * r.by
+
+/* n indices, at most a block. */
+static void load_block(DType dtype, const char *src, int64_t step, int64_t size, OffsetRule r,
+                       int64_t n, int64_t *out) {
+    int64_t raw[LOOKUP_BLOCK], wide[LOOKUP_BLOCK];
+    if (dtype == DT_i32 && step == 1) {
+        LOAD(int32_t, 1);
+    } else if (dtype == DT_i64 && step == 1) {
+        LOAD(int64_t, 1);
+    } else if (dtype == DT_i32) {
+        LOAD(int32_t, step);
+    } else if (dtype == DT_i64) {
+        LOAD(int64_t, step);
+    } else {
+        gather_strided(n, dtype_size(dtype), raw, src, step * dtype_size(dtype));
+        loops(DT_i64)->load[dtype](n, wide, raw);
+        src = (const char *)wide;
+        LOAD(int64_t, 1);
+    }
+}
+#undef LOAD
+
+void load_offsets(DType dtype, const char *src, int64_t step, int64_t size, OffsetRule r, int64_t n,
+                  int64_t *out) {
+    for (int64_t done = 0; done < n; done += LOOKUP_BLOCK) {
+        load_block(dtype, src + done * step * dtype_size(dtype), step, size, r,
+                   min_i64(n - done, LOOKUP_BLOCK), out + done);
+        r.start += LOOKUP_BLOCK * r.along;
+    }
+}
 
 void load_indices(DType dtype, const char *src, int64_t step, int64_t size, int64_t n,
                   int64_t *out) {
-    int64_t raw[LOOKUP_BLOCK];
-    if (dtype == DT_i32) {
-        LOAD(int32_t);
-    } else if (dtype == DT_i64) {
-        LOAD(int64_t);
-    }
-    for (int64_t done = 0; done < n; done += LOOKUP_BLOCK) {
-        int64_t m = min_i64(n - done, LOOKUP_BLOCK), wide = dtype_size(dtype);
-        gather_strided(m, wide, raw, src + done * step * wide, step * wide);
-        loops(DT_i64)->load[dtype](m, out + done, raw);
-        for (int64_t i = done; i < done + m; i++) out[i] = from_start(out[i], size);
+    load_offsets(dtype, src, step, size, (OffsetRule){0, 0, 1}, n, out);
+}
+
+void read_numbers(int64_t n, int64_t size, char *dst, const char *src, const int64_t *offsets) {
+    switch (size) {
+#define READ(T)                                                                                    \
+    for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = ((const T *)src)[offsets[i]];                  \
+    break
+    case 1: READ(uint8_t);
+    case 2: READ(uint16_t);
+    case 4: READ(uint32_t);
+    default: READ(uint64_t);
+#undef READ
     }
 }
 
@@ -109,12 +141,9 @@ void lookup_offsets(const Lookup *l, int64_t t, int64_t n, int64_t *offsets) {
         int64_t m = min_i64(n - done, l->walk.dims[last] - p.index[last]);
         for (int k = 0; k < l->walk.nops; k++) {
             const char *src = l->data[k] + p.offset[k] * dtype_size(l->dtype[k]);
-            load_indices(l->dtype[k], src, l->walk.strides[k][last], l->size[k], m, block);
-            int64_t *out = offsets + done, step = l->step[k];
-            if (k == 0)
-                for (int64_t i = 0; i < m; i++) out[i] = block[i] * step;
-            else
-                for (int64_t i = 0; i < m; i++) out[i] += block[i] * step;
+            load_offsets(l->dtype[k], src, l->walk.strides[k][last], l->size[k],
+                         (OffsetRule){.by = l->step[k]}, m, k ? block : offsets + done);
+            for (int64_t i = 0; k && i < m; i++) offsets[done + i] += block[i];
         }
         walk_step(&l->walk, &p, m);
         done += m;
@@ -155,6 +184,29 @@ static DIP_COLD Status refuse(const KernelArgs *a, int i, int64_t at, int64_t va
                 -(long long)size, (long long)size - 1);
 }
 
+/* Whether any of n indices, `step` elements apart, lies outside [-size, size). v + size and what it
+ * is short of 2 * size - 1 are both negative at no index: sums that vectorise everywhere. */
+static bool any_outside(DType dtype, const char *src, int64_t step, int64_t size, int64_t n) {
+    uint64_t bad = 0, low = (uint64_t)size, top = 2 * low - 1;
+    int64_t block[LOOKUP_BLOCK];
+#define LOOK(T, index_step)                                                                        \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        uint64_t u = (uint64_t)(int64_t)((const T *)src)[i * (index_step)] + low;                  \
+        bad |= u | (top - u);                                                                      \
+    }
+    if (dtype == DT_i64 && step == 1) {
+        LOOK(int64_t, 1)
+    } else if (dtype == DT_i32 && step == 1) {
+        LOOK(int32_t, 1)
+    } else {
+        load_offsets(dtype, src, step, 0, (OffsetRule){.by = 1}, n, block); /* 0: as they are */
+        src = (const char *)block;
+        LOOK(int64_t, 1)
+    }
+#undef LOOK
+    return bad >> 63;
+}
+
 /* Entries first, first + skip, ... of input i, which are those of the type t with i's strides. */
 static Status check_every(const KernelArgs *a, int i, const TensorType *t, int first, int skip,
                           int64_t size, int axis) {
@@ -170,16 +222,13 @@ static Status check_every(const KernelArgs *a, int i, const TensorType *t, int f
     for (int64_t at = 0, m; at < w.count; at += m) {
         int last = w.rank - 1;
         m = min_i64(w.dims[last] - p.index[last], LOOKUP_BLOCK);
-        load_indices(dtype, data + p.offset[0] * dtype_size(dtype), w.strides[0][last], size, m,
-                     block);
-        uint64_t bad = 0;
-        for (int64_t k = 0; k < m; k++) bad |= (uint64_t)block[k] >= (uint64_t)size;
-        for (int64_t k = 0; bad && k < m; k++) {
-            if ((uint64_t)block[k] < (uint64_t)size) continue;
-            int64_t value = block[k] < 0 ? block[k] - size : block[k];
-            return refuse(a, i, (at + k) * skip + first, value, size, axis);
-        }
+        const char *src = data + p.offset[0] * dtype_size(dtype);
         walk_step(&w, &p, m);
+        if (!any_outside(dtype, src, w.strides[0][last], size, m)) continue;
+        load_offsets(dtype, src, w.strides[0][last], 0, (OffsetRule){.by = 1}, m, block);
+        int64_t k = 0;
+        while (block[k] >= -size && block[k] < size) k++;
+        return refuse(a, i, (at + k) * skip + first, block[k], size, axis);
     }
     return OK;
 }

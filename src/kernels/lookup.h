@@ -38,6 +38,15 @@ void lookup_offsets(const Lookup *l, int64_t t, int64_t n, int64_t *offsets);
 /* n indices of any integer dtype, `step` elements apart, as int64_t in 0 .. size - 1. */
 void load_indices(DType dtype, const char *src, int64_t step, int64_t size, int64_t n,
                   int64_t *out);
+/* Likewise, as offsets: index i stands for start + i * along + index * by. */
+typedef struct OffsetRule {
+    int64_t start, along, by;
+} OffsetRule;
+void load_offsets(DType dtype, const char *src, int64_t step, int64_t size, OffsetRule rule,
+                  int64_t n, int64_t *out);
+
+/* n numbers of `size` bytes at offsets of src. */
+void read_numbers(int64_t n, int64_t size, char *dst, const char *src, const int64_t *offsets);
 
 /* Fails with the first entry of input i outside [-size, size): its place, value and legal range.
  * An `axis` of -1 leaves the axis out of the message. */

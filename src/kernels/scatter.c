@@ -58,29 +58,44 @@ static void write_row(const Scatter *s, int64_t n, char *dst, int64_t to, const 
         write_blocks(s, n, dst, to, src, from);
 }
 
-/* n numbers, `step` apart, to offsets in order, without the way through blocks: the usual case of
- * rows of one element. False: not for these dtypes or this mode. */
-static bool write_numbers(const Scatter *s, int64_t n, char *dst, const int64_t *offsets,
-                          const char *src, int64_t step) {
-    if (s->to != s->from || s->skip >= 0) return false;
-    if (s->mode == SCATTER_SET) switch (s->dst_size) {
-#define NUMBERS(T, op)                                                                             \
-    for (int64_t i = 0; i < n; i++) ((T *)dst)[offsets[i]] op((const T *)src)[i * step];           \
-    return true
-        case 1: NUMBERS(uint8_t, =);
-        case 2: NUMBERS(uint16_t, =);
-        case 4: NUMBERS(uint32_t, =);
-        default: NUMBERS(uint64_t, =);
+static void add_half(DType dtype, uint16_t *to, uint16_t v) {
+    const CtLoops *l = loops(DT_f32);
+    float x, y;
+    l->load[dtype](1, &x, to);
+    l->load[dtype](1, &y, &v);
+    x += y;
+    l->store[dtype](1, to, &x);
+}
+
+void scatter_numbers(ScatterMode mode, DType dtype, int64_t n, char *dst, const int64_t *offsets,
+                     const char *src, int64_t step) {
+#define EACH(T, statement)                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        T *to = (T *)dst + offsets[i], v = ((const T *)src)[i * step];                             \
+        statement;                                                                                 \
+    }                                                                                              \
+    return
+    if (mode == SCATTER_SET) switch (dtype_size(dtype)) {
+        case 1: EACH(uint8_t, *to = v);
+        case 2: EACH(uint16_t, *to = v);
+        case 4: EACH(uint32_t, *to = v);
+        default: EACH(uint64_t, *to = v);
         }
-    if (s->mode == SCATTER_ADD) switch (s->to) {
-        case DT_f32: NUMBERS(float, +=);
-        case DT_f64: NUMBERS(double, +=);
-        case DT_i32: NUMBERS(uint32_t, +=);
-        case DT_i64: NUMBERS(uint64_t, +=);
-#undef NUMBERS
-        default: break;
-        }
-    return false;
+    switch (dtype) {
+    case DT_f32: EACH(float, *to += v);
+    case DT_f64: EACH(double, *to += v);
+    case DT_f16:
+    case DT_bf16: EACH(uint16_t, add_half(dtype, to, v));
+    case DT_bool: EACH(uint8_t, *to |= v);
+    default: break;
+    }
+    switch (dtype_size(dtype)) { /* integers wrap, signed or not */
+    case 1: EACH(uint8_t, *to = (uint8_t)(*to + v));
+    case 2: EACH(uint16_t, *to = (uint16_t)(*to + v));
+    case 4: EACH(uint32_t, *to += v);
+    default: EACH(uint64_t, *to += v);
+    }
+#undef EACH
 }
 
 /* The columns begin .. end - 1 of one row; all of it when the rest has several axes. */
@@ -110,6 +125,8 @@ static bool step_evenly(const Walk *w, const WalkPlace *p, int64_t n) {
 }
 
 static void write_tuples(const Scatter *s, int64_t outer, int64_t begin, int64_t end) {
+    bool numbers =
+        s->look.rest.count == 1 && s->mode <= SCATTER_ADD && s->to == s->from && s->skip < 0;
     int64_t offsets[LOOKUP_BLOCK], tuples = s->look.tuples;
     char *dst = s->dst + outer * s->look.outer_step * s->dst_size;
     WalkPlace lead;
@@ -117,9 +134,9 @@ static void write_tuples(const Scatter *s, int64_t outer, int64_t begin, int64_t
     for (int64_t t = 0; t < tuples; t += LOOKUP_BLOCK) {
         int64_t n = min_i64(tuples - t, LOOKUP_BLOCK);
         lookup_offsets(&s->look, t, n, offsets);
-        if (s->look.rest.count == 1 && step_evenly(&s->look.lead, &lead, n) &&
-            write_numbers(s, n, dst, offsets, s->src + lead.offset[0] * s->src_size,
-                          s->look.lead.strides[0][s->look.lead.rank - 1])) {
+        if (numbers && step_evenly(&s->look.lead, &lead, n)) {
+            scatter_numbers(s->mode, s->to, n, dst, offsets, s->src + lead.offset[0] * s->src_size,
+                            s->look.lead.strides[0][s->look.lead.rank - 1]);
             walk_step(&s->look.lead, &lead, n);
             continue;
         }

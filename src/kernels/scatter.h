@@ -22,6 +22,10 @@ typedef struct ScatterArgs {
 
 void scatter(const IndexPlan *p, const Buf *indices, const ScatterArgs *a);
 void scatter_nd_rows(const IndexPlan *p, const Buf *indices, const ScatterArgs *a);
+/* n numbers, `step` apart, to offsets of dst one after the other: the same place may come twice.
+ * SCATTER_SET or SCATTER_ADD. */
+void scatter_numbers(ScatterMode mode, DType dtype, int64_t n, char *dst, const int64_t *offsets,
+                     const char *src, int64_t step);
 /* What is written over: a copy of x (nothing to do when they share memory), or zeros. */
 void scatter_start(const Buf *x, const Buf *out);
 void scatter_zeros(const Buf *out);
