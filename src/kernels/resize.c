@@ -10,7 +10,7 @@
 #include "kernels/loops.h"
 #include "tensor/pool.h"
 
-enum { GRAIN = 16384 };
+enum { GRAIN = 16384, BLOCK = 512 };
 
 typedef struct Tap {
     int64_t at;
@@ -128,14 +128,30 @@ static void drop_taps(void *state) {
     pool_small_free(t, t->nbytes);
 }
 
-/* float16 and bfloat16 pass through float32 copies of input and result. */
+static bool is_half(const Buf *b) { return dtype_size((DType)b->type->dtype) < 4; }
+
+/* float16 and bfloat16 pass through float32 copies. */
 static size_t wide_bytes(const KernelArgs *a) {
-    if (dtype_size((DType)a->in[0].type->dtype) >= 4) return 0;
-    return (size_t)(type_count(a->in[0].type) + type_count(a->out[0].type)) * sizeof(float) + 1;
+    int64_t n = is_half(&a->in[0]) ? type_count(a->in[0].type) : 0;
+    if (is_half(&a->out[0])) n += type_count(a->out[0].type);
+    return n ? (size_t)n * sizeof(float) : 0;
 }
 
 static int64_t axis_of(const TensorType *x, int64_t axis) {
     return axis + (axis < 0 ? x->rank : 0);
+}
+
+static int64_t inner_of(const TensorType *x, int64_t axis) {
+    int64_t n = 1;
+    for (int64_t i = axis_of(x, axis) + 1; i < x->rank; i++) n *= x->dims[i];
+    return n;
+}
+
+/* Long rows of halves are converted as they are read, those that taps name only. */
+static bool reads_rows(const KernelArgs *a) {
+    enum { LONG = 32 };
+    int64_t axis = ((const attrs_resize_axis *)a->attrs)->axis;
+    return is_half(&a->in[0]) && inner_of(a->in[0].type, axis) >= LONG;
 }
 
 Status prepare_resize_axis(const KernelArgs *a, void **state, size_t *scratch) {
@@ -143,7 +159,7 @@ Status prepare_resize_axis(const KernelArgs *a, void **state, size_t *scratch) {
     int64_t from = a->in[0].type->dims[axis_of(a->in[0].type, at->axis)];
     Rule r = rule_of(from, at->size, at->mode, at->align_corners, at->scale);
     *state = make_taps(&r);
-    *scratch = wide_bytes(a);
+    *scratch = reads_rows(a) ? 0 : wide_bytes(a);
     return OK;
 }
 void release_resize_axis(void *state) { drop_taps(state); }
@@ -165,6 +181,7 @@ typedef struct Resize {
     const char *src;
     char *dst;
     int64_t from, inner;
+    DType dtype; /* of src */
 } Resize;
 
 /* Result rows begin .. end - 1 of (outer, to). The plane of taps is small; inner is the long axis
@@ -185,6 +202,27 @@ typedef struct Resize {
 APPLY(float)
 APPLY(double)
 
+/* The same from halves, converted block by block. */
+static void apply_halves(void *ctx, int64_t begin, int64_t end) {
+    const Resize *s = ctx;
+    float block[BLOCK];
+    int64_t n = s->inner, blocks = (n + BLOCK - 1) / BLOCK;
+    for (int64_t part = begin * blocks; part < end * blocks; part++) {
+        int64_t row = part / blocks, i = row % s->t->n, at = part % blocks * BLOCK;
+        int64_t m = min_i64(n - at, BLOCK);
+        const uint16_t *x = (const uint16_t *)s->src + row / s->t->n * s->from * n + at;
+        float *r = (float *)s->dst + row * n + at;
+        for (int64_t k = s->t->first[i]; k < s->t->first[i + 1]; k++) {
+            float weight = (float)s->t->taps[k].weight;
+            loops(DT_f32)->load[s->dtype](m, block, x + s->t->taps[k].at * n);
+            if (k == s->t->first[i])
+                for (int64_t j = 0; j < m; j++) r[j] = block[j] * weight;
+            else
+                for (int64_t j = 0; j < m; j++) r[j] += block[j] * weight;
+        }
+    }
+}
+
 /* Outer positions begin .. end - 1: g's rows are added where they came from, in order. */
 #define APPLY_BACK(T)                                                                              \
     static void apply_back_##T(void *ctx, int64_t begin, int64_t end) {                            \
@@ -204,37 +242,41 @@ APPLY(double)
 APPLY_BACK(float)
 APPLY_BACK(double)
 
-typedef struct Ways {
-    ParallelBody f32, f64;
-} Ways;
-
-/* `narrow`: the type of the side that taps point into. Parts are what the body counts. */
-static void resize(const KernelArgs *a, int64_t axis, const TensorType *narrow, Ways ways,
-                   bool back) {
-    const TensorType *x = a->in[0].type, *r = a->out[0].type;
-    DType d = (DType)x->dtype;
-    Resize s = {a->state, a->in[0].data, a->out[0].data, narrow->dims[axis_of(x, axis)], 1};
-    int64_t n = type_count(x), total = type_count(r);
-    bool wide = dtype_size(d) < 4;
-    if (total == 0) return;
-    for (int64_t i = axis_of(x, axis) + 1; i < x->rank; i++) s.inner *= x->dims[i];
-    if (wide) {
-        loops(DT_f32)->load[d](n, a->scratch, s.src);
-        s.src = a->scratch;
-        s.dst = (char *)((float *)a->scratch + n);
-    }
-    int64_t part = back ? s.from * s.inner : s.inner;
-    int64_t work = back ? max_i64(s.from, s.t->n) * s.inner : s.inner;
-    parallel_for(total / part, max_i64(GRAIN / work, 1), d == DT_f64 ? ways.f64 : ways.f32, &s);
-    if (wide) loops(DT_f32)->store[d](total, a->out[0].data, s.dst);
+/* Input 0, or a copy of it in float32 if it needs one. */
+static const char *widened(const KernelArgs *a, bool as_read) {
+    const Buf *x = &a->in[0];
+    if (!is_half(x) || as_read) return x->data;
+    loops(DT_f32)->load[x->type->dtype](type_count(x->type), a->scratch, x->data);
+    return a->scratch;
 }
 
 void run_resize_axis(const KernelArgs *a) {
-    resize(a, ((const attrs_resize_axis *)a->attrs)->axis, a->in[0].type,
-           (Ways){apply_float, apply_double}, false);
+    const TensorType *x = a->in[0].type;
+    int64_t axis = ((const attrs_resize_axis *)a->attrs)->axis, total = type_count(a->out[0].type);
+    bool rows = reads_rows(a);
+    Resize s = {.t = a->state,
+                .src = widened(a, rows),
+                .dst = a->out[0].data,
+                .from = x->dims[axis_of(x, axis)],
+                .inner = inner_of(x, axis),
+                .dtype = (DType)x->dtype};
+    if (total == 0) return;
+    ParallelBody body = rows ? apply_halves : x->dtype == DT_f64 ? apply_double : apply_float;
+    parallel_for(total / s.inner, max_i64(GRAIN / s.inner, 1), body, &s);
 }
 
 void run_resize_axis_grad(const KernelArgs *a) {
-    resize(a, ((const attrs_resize_axis_grad *)a->attrs)->axis, a->out[0].type,
-           (Ways){apply_back_float, apply_back_double}, true);
+    const TensorType *g = a->in[0].type, *r = a->out[0].type;
+    int64_t axis = ((const attrs_resize_axis_grad *)a->attrs)->axis, total = type_count(r);
+    bool half = is_half(&a->out[0]);
+    Resize s = {.t = a->state,
+                .src = widened(a, false),
+                .dst = half ? (char *)((float *)a->scratch + type_count(g)) : a->out[0].data,
+                .from = r->dims[axis_of(g, axis)],
+                .inner = inner_of(g, axis)};
+    if (total == 0) return;
+    int64_t part = s.from * s.inner, work = max_i64(s.from, s.t->n) * s.inner;
+    parallel_for(total / part, max_i64(GRAIN / work, 1),
+                 r->dtype == DT_f64 ? apply_back_double : apply_back_float, &s);
+    if (half) loops(DT_f32)->store[r->dtype](total, a->out[0].data, s.dst);
 }
