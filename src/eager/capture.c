@@ -344,6 +344,8 @@ static RegionId loop_around(const Capture *c, RegionId r) {
     return r == BODY ? 0 : c->notes[r].loop;
 }
 
+bool capture_in_loop(const Capture *c) { return loop_around(c, present(c)) != 0; }
+
 bool capture_in_step(const Capture *c, RegionId r) {
     RegionId here = present(c), loop = loop_around(c, here);
     if (loop != loop_around(c, r)) return false;

@@ -170,6 +170,7 @@ Status capture_push(Capture *c, RegionId r, int64_t stack, int n, Tensor *const 
 /* In the present region; leaves stand for what had links. */
 void capture_pop(Capture *c, int64_t stack, Tensor **out);
 void capture_left(Capture *c, int64_t stack, Tensor **out);
+bool capture_in_loop(const Capture *c); /* what is captured now stands in a loop */
 /* Whether what is captured now runs once for each run of region r: a loop here takes off just what
  * one there has pushed. */
 bool capture_in_step(const Capture *c, RegionId r);

@@ -2,8 +2,10 @@
 #include "eager/gradients.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "eager/dispatch.h"
 #include "eager/record.h"
 
 static Status pass_on(void *ctx, int nout, Tensor *const *g, int nin, Tensor **dx) {
@@ -12,11 +14,21 @@ static Status pass_on(void *ctx, int nout, Tensor *const *g, int nin, Tensor **d
     return OK;
 }
 
+/* The same value as a node: a loop's gradient captures nodes again, and with them their tape. */
+static Status variable_in_loop(Tensor *t, Tensor **out) {
+    attrs_reshape same = {.shape = {.n = t->type.rank}};
+    memcpy(same.shape.v, t->type.dims, sizeof(int64_t) * t->type.rank);
+    return dispatch1(OP_reshape, &same, t, out);
+}
+
 static Status variable(Tensor *t, Tensor **out) {
+    bool is_linked = t->link && tape_is_on();
+    if (capture_is_on() && dtype_is_integer(t->type.dtype)) capture_follow_integers(capture_now);
+    if (is_linked && capture_is_on() && capture_in_loop(capture_now))
+        return variable_in_loop(t, out);
     *out = tensor_alias(t);
     if (t->type.dtype == DT_bool) return OK;
-    if (capture_is_on() && dtype_is_integer(t->type.dtype)) capture_follow_integers(capture_now);
-    if (!t->link || !tape_is_on()) {
+    if (!is_linked) {
         (*out)->link = tape_leaf();
         return OK;
     }

@@ -127,6 +127,14 @@ def steps_down(x: Tensor) -> Tensor:
     return (y * x).sum()
 
 
+def slope_at_a_value_from_outside(x: Tensor) -> Tensor:
+    y, n = x, counter(x)
+    while n < 3:
+        y = y + ms.grad(lambda v: (v**3).sum())(x)
+        n = n + 1
+    return (y * x).sum()
+
+
 def seeds(x: Tensor) -> Tensor:
     v = ops.sin(x)
     _, pull = ms.vjp(lambda u: while_(u) * u, x)
@@ -134,7 +142,8 @@ def seeds(x: Tensor) -> Tensor:
 
 
 CASES = [while_, for_, if_in_while, while_in_while, while_in_if, while_in_if_in_while,
-         one_after_the_other, ways_out, no_turn, steps_down, seeds]  # fmt: skip
+         one_after_the_other, ways_out, no_turn, steps_down,
+         slope_at_a_value_from_outside, seeds]  # fmt: skip
 
 
 def squared_slope(f: Fn) -> Fn:
@@ -153,7 +162,7 @@ def same(graph: Fn, eager: Fn) -> None:
         np.testing.assert_allclose(graph(x).asnumpy(), eager(x).asnumpy(), rtol=1e-9)
 
 
-@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_inside_of_a_graph(f: Fn, order: int) -> None:
     same(ms.jit(nested(f, order)), nested(f, order))
