@@ -192,7 +192,9 @@ Status capture_again(Capture *c, RegionId r, Mapping *m);
  * reference. */
 Tensor *capture_mapped(const Tensor *t, const Mapping *m);
 
-/* capture_loop_grad.c: hangs the tape node of a While on its results. */
+/* capture_if_grad.c, capture_loop_grad.c: hang the tape node of an If, of a While on its results.
+ */
+Status capture_if_record(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out);
 Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *const *next,
                            Tensor **out);
 
