@@ -28,6 +28,12 @@ typedef struct RegionNote {
     bool has_custom; /* a gradient of its own was recorded inside */
 } RegionNote;
 
+typedef struct IfNote {
+    uint64_t since, until; /* what the tape recorded between belongs to the sides */
+    Value condition;
+    GradLink *node;
+} IfNote;
+
 struct Capture {
     Graph *graph;
     Storage *stand_in; /* marks the symbolic tensors of this capture */
@@ -42,6 +48,8 @@ struct Capture {
     uint32_t cap_notes;
     Handles *handles; /* a node inside a loop: the handles it was called with */
     uint32_t cap_handles;
+    IfNote *ifs; /* in the order of their ends */
+    uint32_t nifs, cap_ifs;
     StackNote *stacks;
     uint32_t nstacks;
     ParamTrace *params;
@@ -304,6 +312,8 @@ void capture_free(Capture *c) {
         free(c->stacks[i].handles);
     }
     free(c->stacks);
+    for (uint32_t i = 0; i < c->nifs; i++) link_unref(c->ifs[i].node);
+    free(c->ifs);
     free(c->borrowed);
     free(c->lent);
     free(c);
@@ -373,6 +383,21 @@ Tensor *const *capture_kept(const Capture *c, NodeId id) {
 
 int capture_nkept(const Capture *c, NodeId id) {
     return id < c->cap_handles ? c->handles[id].n : 0;
+}
+
+void capture_note_if(Capture *c, const Tensor *condition, uint64_t since, uint64_t until,
+                     GradLink *node) {
+    array_grow(&c->ifs, c->nifs, &c->cap_ifs, 32, sizeof *c->ifs);
+    c->ifs[c->nifs++] = (IfNote){since, until, condition->symbol, link_ref(node)};
+}
+
+/* Sides lie in each other or apart, so the first that ends behind it and holds it is innermost. */
+GradLink *capture_if_around(const Capture *c, const Tensor *condition, uint64_t order) {
+    GradLink *found = NULL;
+    for (uint32_t i = c->nifs; i-- && c->ifs[i].until > order;)
+        if (c->ifs[i].since <= order && c->ifs[i].condition == condition->symbol)
+            found = c->ifs[i].node;
+    return found;
 }
 
 /* ---- stacks */

@@ -192,6 +192,12 @@ Status capture_again(Capture *c, RegionId r, Mapping *m);
  * reference. */
 Tensor *capture_mapped(const Tensor *t, const Mapping *m);
 
+/* A finished If, its tape node, and which part of the tape belongs to its sides. */
+void capture_note_if(Capture *c, const Tensor *condition, uint64_t since, uint64_t until,
+                     GradLink *node);
+/* The innermost one over this condition that a link of this order belongs to, or NULL. */
+GradLink *capture_if_around(const Capture *c, const Tensor *condition, uint64_t order);
+
 /* capture_if_grad.c, capture_loop_grad.c: hang the tape node of an If, of a While on its results.
  */
 Status capture_if_record(Capture *c, Tensor *condition, Side then, Side other, int n, Tensor **out);

@@ -133,6 +133,11 @@ static Status stack_again(Capture *c, NodeId id, Mapping *m, Tensor **out) {
     return OK;
 }
 
+static void undefined_again(Capture *c, NodeId id, Tensor **out) {
+    const TensorType type = *graph_type(capture_graph(c), graph_node(capture_graph(c), id)->out[0]);
+    capture_node(c, N_UNDEF, 0, NULL, 1, &type, out);
+}
+
 static Status node_again(Capture *c, NodeId id, Mapping *m, bool has_stacks) {
     const Node *n = graph_node(capture_graph(c), id);
     int nout = n->kind == N_IF ? if_results(c, id) : n->nout;
@@ -142,6 +147,7 @@ static Status node_again(Capture *c, NodeId id, Mapping *m, bool has_stacks) {
     case N_CALL: status = call_again(c, id, m, out); break;
     case N_IF: status = if_again(c, id, m, out); break;
     case N_WHILE: status = while_again(c, id, m, out); break;
+    case N_UNDEF: undefined_again(c, id, out); break;
     case N_PUSH:
     case N_POP:
     case N_LEFT:

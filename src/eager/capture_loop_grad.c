@@ -419,6 +419,21 @@ static void list_taken(Capture *c, LoopGrad *f) {
     }
 }
 
+/* What the next values and what is pushed depend on. */
+static void list_edges(Capture *c, LoopGrad *f) {
+    const Graph *g = capture_graph(c);
+    Handles roots = {0};
+    for (int i = 0; i < f->n; i++) add_handle(&roots, f->next[i]);
+    for (NodeId id = g->regions[graph_node(g, f->node)->regions[1]].first; id;) {
+        const Node *n = graph_node(g, id);
+        const StackNote *note = n->kind == N_PUSH ? capture_stack_note(c, n->count) : NULL;
+        for (int i = 0; note && i < note->n; i++) add_handle(&roots, note->handles[i]);
+        id = n->after;
+    }
+    f->edges = tape_edges(roots.n, roots.t, f->since, &f->nedges);
+    drop_handles(&roots);
+}
+
 static void answer_for_pushed(Capture *c, const LoopGrad *f) {
     const Graph *g = capture_graph(c);
     for (NodeId id = g->regions[graph_node(g, f->node)->regions[1]].first; id;) {
@@ -464,7 +479,7 @@ Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *cons
         f->params[i] = tensor_ref(loop->params[i]);
         f->next[i] = tensor_ref(next[i]);
     }
-    f->edges = tape_edges(n, f->next, f->since, &f->nedges);
+    list_edges(c, f);
     list_taken(c, f);
     if (!f->nedges && !f->ntaken && !tape_wants(n, loop->init)) {
         loop_grad_release(f);

@@ -70,6 +70,21 @@ def while_in_if(x: Tensor) -> Tensor:
     return (y * y).sum()
 
 
+def ifs(x: Tensor) -> Tensor:
+    """Values of the inner sides, which the second order reads."""
+    y = ops.sin(x)
+    if x.sum() > 2.5:
+        z = ops.exp(y)
+        if x.max() > 10:
+            y = ops.log(z) * z * x
+        else:
+            y = ops.sin(z) * ops.exp(z)
+        y = y * z
+    else:
+        y = 1 / (ops.exp(y) + 1)
+    return (y * x).sum()
+
+
 def while_in_if_in_while(x: Tensor) -> Tensor:
     y, n = x, counter(x)
     while n < 4:
@@ -141,7 +156,7 @@ def seeds(x: Tensor) -> Tensor:
     return (pull(v) * v).sum() + ms.jvp(while_, x, ops.cos(x))[1]
 
 
-CASES = [while_, for_, if_in_while, while_in_while, while_in_if, while_in_if_in_while,
+CASES = [while_, for_, if_in_while, while_in_while, while_in_if, ifs, while_in_if_in_while,
          one_after_the_other, ways_out, no_turn, steps_down,
          slope_at_a_value_from_outside, seeds]  # fmt: skip
 
@@ -182,6 +197,22 @@ def test_of_a_compiled_function(f: Fn) -> None:
 def test_of_compiled_functions_in_a_graph() -> None:
     inner = ms.jit(ms.grad(ms.jit(while_)))
     same(ms.jit(ms.grad(lambda x: (inner(x) ** 2).sum())), nested(while_, 2))
+
+
+def test_a_side_that_is_not_taken() -> None:
+    """Its values are no numbers that a zero may be multiplied with."""
+
+    def f(x: Tensor) -> Tensor:
+        if x.min() > 0:
+            y = ops.log(x) * ops.sqrt(x)
+        else:
+            y = x * x * x
+        return y.sum()
+
+    x = vector(2.0, 0.0)
+    for order in (1, 2, 3):
+        slope = nested(f, order)
+        np.testing.assert_array_equal(ms.jit(slope)(x).asnumpy(), slope(x).asnumpy())
 
 
 def test_of_fourth_order() -> None:
