@@ -232,15 +232,15 @@ class TestElseOfLoops:
 
 
 class TestLoopOfOtherTypes:
-    """a loop that changes a dtype or shape
+    """a loop that changes a dtype
 
     with a known number of turns only.
     """
 
     def test_static(self) -> None:
         def fn(x: Any) -> Any:
-            for _ in range(3):
-                x = ops.concat((x, x)).astype(ms.float64)
+            for i in range(3):
+                x = x.astype((ms.float16, ms.float32, ms.float64)[i])
             return x
 
         assert_same(fn)
@@ -248,10 +248,33 @@ class TestLoopOfOtherTypes:
     def test_tensor_refused(self) -> None:
         def fn(x: Any) -> Any:
             while x.sum() < 10:
-                x = ops.concat((x, x))
+                x = x.astype(ms.float32 if x.dtype == ms.float64 else ms.float64) + 1
             return x
 
         assert_refused(fn, "Loop changes the type of 'x'", [1.0])
+
+
+class TestLoopsThatChangeSizes:
+    """a loop that changes a shape
+
+    a version for each number of turns, of at most 48.
+    """
+
+    def test_static(self) -> None:
+        def fn(x: Any) -> Any:
+            for _ in range(3):
+                x = ops.concat((x, x))
+            return x
+
+        assert_same(fn)
+
+    def test_tensor(self) -> None:
+        def fn(x: Any) -> Any:
+            while x.sum() < 10:
+                x = ops.concat((x, x))
+            return x
+
+        assert_same(fn, [1.0], [2.0, 9.0], graphs=2)
 
 
 class TestRecursion:

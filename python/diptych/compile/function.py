@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from ..stage.growing import Counted, Lengths
+from ..stage.growing import Counted, Lengths, known_length
 from ..stage.result import flatten
 from . import expected, mode
 from .signature import Signature, describe, describe_all, same_objects
@@ -44,6 +44,9 @@ class Options:
 DEFAULTS = Options()
 
 _MOST_COUNTS = 64  # runs of one call that find a length out
+
+# What counts rounds one by one: many compiles of one call.
+_COUNTING = "a length that only a run can tell is at least"
 
 _STORM = 8  # compiles of one function within
 _STORM_SECONDS = 60.0
@@ -266,9 +269,11 @@ class JitFunction(_core.Jit):
             found = table.find_length(signature, lengths)
             if found is not None:
                 return found
-            if len(entry.staged.lengths or ()) <= counted.event:
+            if known_length(entry.staged.lengths, counted.event) is None:
                 table.drop(signature.key, entry)  # it did nothing but count
-            reason = f"a length that only a run can tell is {counted.count}"
+            reason = f"{_COUNTING} {-counted.count}"
+            if counted.count >= 0:
+                reason = f"a length that only a run can tell is {counted.count}"
             if len(table) >= self._options.cache_limit and not self._go_on(reason):
                 return None
             return self._compile(table, signature, args, kwargs, reason, lengths=lengths)
@@ -311,7 +316,11 @@ class JitFunction(_core.Jit):
                 f"diptych: compiled {self._name} in {seconds * 1e3:.1f} ms: {reason}",
                 file=sys.stderr,
             )
-        recent = [why for when, why in self._compiled if now - when < _STORM_SECONDS]
+        recent = [
+            why
+            for when, why in self._compiled
+            if now - when < _STORM_SECONDS and not why.startswith(_COUNTING)
+        ]
         if len(recent) >= _STORM and "storm" not in self._warned:
             self._warned.add("storm")
             reasons = "\n".join(f"  {why}" for why in recent[-3:])

@@ -22,6 +22,15 @@ __all__ = ["Table"]
 _MOST_BY_SIZE = 4  # versions that differ in what the function did with a size
 
 
+def _fits(known: Lengths, counted: Lengths) -> bool:
+    """Whether a version has the lengths that were counted; the last may be a least number of rounds
+    (below 0, see ``counting``)."""
+    if len(known) < len(counted) or known[: len(counted) - 1] != counted[:-1]:
+        return False
+    mine, wanted = known[len(counted) - 1], counted[-1]
+    return mine == wanted or (wanted is not None and mine is not None and 0 < -wanted <= mine)
+
+
 class Table:
     """Versions by key, least recently used first; several of one key differ in their guards.
 
@@ -98,7 +107,7 @@ class Table:
         versions = self.versions.get(signature.key, [])
         for version in versions:
             known = version.latest.staged.lengths
-            if known is not None and known[: len(lengths)] == lengths:
+            if known is not None and _fits(known, lengths):
                 entry = version.find(signature)
                 if entry is not None:
                     versions.remove(version)

@@ -46,6 +46,18 @@ class ChangesType(Exception):
 
     def __init__(self, before: Any, after: Any) -> None:
         super().__init__(f"{describe(before)} on entry, {describe(after)} after one round")
+        self.is_length = _differ_in_length(before, after)
+
+
+def _differ_in_length(a: Any, b: Any) -> bool:
+    """Whether two values are of one type but for sizes and lengths."""
+    if isinstance(b, Choice):
+        return _differ_in_length(a, b.then) and _differ_in_length(a, b.orelse)
+    if isinstance(a, Choice):
+        return _differ_in_length(a.then, b) and _differ_in_length(a.orelse, b)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.dtype is b.dtype
+    return type(a) is type(b) and isinstance(a, list | tuple | dict)
 
 
 def is_absent(value: Any) -> bool:

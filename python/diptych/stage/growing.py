@@ -32,12 +32,21 @@ __all__ = [
     "Growing",
     "Grows",
     "Lengths",
+    "ReadWhileGrowing",
     "held_back",
+    "known_length",
     "refuse_reading",
 ]
 
 # What is known of the lengths that only runs can tell, in the order of staging; None: nothing.
 Lengths = tuple[int | None, ...]
+
+
+def known_length(lengths: Lengths | None, event: int) -> int | None:
+    """That of an event; None: it is not known, or not for sure (below 0, see ``counting``)."""
+    known = lengths[event] if lengths is not None and event < len(lengths) else None
+    return None if known is not None and known < 0 else known
+
 
 GROWS = ("append", "extend")  # the methods that a growing list has
 
@@ -63,6 +72,10 @@ class Grows(BaseException):
 
 class Counting(BaseException):
     """Staging stops here: what the graph holds counts something, and nothing is known yet."""
+
+
+class ReadWhileGrowing(GraphTypeError):
+    """A list is read in the loop that makes it longer."""
 
 
 def _item_spec(item: Any) -> Spec:
@@ -162,7 +175,7 @@ class Growing:
 def refuse_reading(interp: Interpreter) -> GraphError:
     """The error for anything but appending while a loop goes on."""
     return interp.error(
-        GraphTypeError,
+        ReadWhileGrowing,
         "A list that grows in a loop is read inside of it",
         "DP315",
         why="how long it is there is known at run time only; in the loop it can be appended to, "

@@ -26,9 +26,10 @@ from .carried import (
     take_apart,
     zeros,
 )
+from .counting import count_rounds
 from .errors import DeadPath, GraphTypeError
 from .frame import Frame
-from .growing import Growing, Grows
+from .growing import Growing, Grows, ReadWhileGrowing
 from .journal import Delta
 from .outcome import Leaf, Outcome, Status, leaves
 from .reach import reachable
@@ -355,12 +356,63 @@ def roll(
             if grows.roll is not made:
                 raise
             growing.append(Growing(grows.owner, grows.item))
+        except ReadWhileGrowing as error:
+            frame.locals = dict(names)
+            out = _counted(interp, frame, rounds, entry) if growing else None
+            if out is None:
+                raise error from None
+            return out
         except ChangesType as change:
-            frame.locals = names
+            frame.locals = dict(names)
             if is_peeled:
                 raise _unsettled(interp, change) from None
+            found = change
             break
 
+    return _peeled(interp, frame, rounds, entry, names, found)
+
+
+def _peeled(
+    interp: Interpreter,
+    frame: Frame,
+    rounds: Rounds,
+    entry: bool | Tensor,
+    names: dict[str, Any],
+    change: ChangesType,
+) -> Outcome:
+    """The loop with its first round staged on its own; where that does not help, and lengths are
+    what changes, for a number of rounds."""
+    if not change.is_length or not _may_count(interp, rounds):
+        return _peel(interp, frame, rounds, entry)
+    mark, params, depth = interp.journal.mark(), interp.builder.params(), len(interp.frames)
+    try:
+        with interp.survey.trial():
+            return _peel(interp, frame, rounds, entry)
+    except Unsettled as error:
+        del interp.frames[depth:]
+        interp.cut(mark, frame, names)
+        interp.builder.undo_params(params)
+        frame.locals = dict(names)
+        out = _counted(interp, frame, rounds, entry)
+        if out is None:
+            raise error from None
+        return out
+
+
+def _may_count(interp: Interpreter, rounds: Rounds) -> bool:
+    return rounds.may_grow and not rounds.is_endless and not interp.rolls and interp.may_assume
+
+
+def _counted(
+    interp: Interpreter, frame: Frame, rounds: Rounds, entry: bool | Tensor
+) -> Outcome | None:
+    """The loop for a number of rounds; None: it cannot be made so."""
+    if not _may_count(interp, rounds):
+        return None
+    return count_rounds(interp, frame, rounds, entry)
+
+
+def _peel(interp: Interpreter, frame: Frame, rounds: Rounds, entry: bool | Tensor) -> Outcome:
     def first() -> Outcome:
         out = rounds.body()
         for leaf in leaves(out):
@@ -379,11 +431,15 @@ def roll(
     return interp.fork(frame, entry, first, lambda: interp.leaf(frame))
 
 
+class Unsettled(GraphTypeError):
+    """A value is of another type in each round."""
+
+
 def _unsettled(interp: Interpreter, change: ChangesType) -> GraphTypeError:
     text, key = change.args
     if key[0] == "place" and key[1].kind == "contents":
         error = interp.error(
-            GraphTypeError,
+            Unsettled,
             f"Loop changes the length of a {type(key[1].owner).__name__}",
             "DP315",
             text,
@@ -394,7 +450,7 @@ def _unsettled(interp: Interpreter, change: ChangesType) -> GraphTypeError:
         return error
     name = key[1] if key[0] == "local" else str(key[1])
     error = interp.error(
-        GraphTypeError,
+        Unsettled,
         f"Loop changes the type of '{name}'",
         "DP311",
         text,
