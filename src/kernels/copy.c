@@ -15,8 +15,9 @@
 #include "kernels/walk.h"
 
 enum { BLOCK = 512, GRAIN = 32768, TILE = 1024, SHORT_ROW = 8 };
-/* Of a transpose. More rows of the result, a power of two apart, would not stay in the cache. */
-enum { TURNED_ROWS = 8, TURNED_COLS = 64 };
+/* Of a transpose. More rows of the result, a power of two apart, would not stay in the cache;
+ * narrow ones share its lines. */
+enum { TURNED_ROWS = 8, TURNED_COLS = 64, NARROW = 16 };
 enum { DST, SRC };
 
 typedef struct Copy {
@@ -112,7 +113,7 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; t++) {
         tiling_seek(&c->tiling, t, &p);
         char *dst = c->dst.data + p.offset[DST] * c->dst_size;
-        for (int64_t row = 0; row < p.rows; row++)
+        for (int64_t row = 0; row < p.rows && p.cols >= NARROW; row++)
             walk_call_for(dst + row * to * c->dst_size, p.cols * c->dst_size);
         transpose_tile(c->src_size, p.rows, p.cols, dst, to,
                        c->src.data + p.offset[SRC] * c->src_size, from);
@@ -143,8 +144,8 @@ static ParallelBody choose_tiles(Copy *c) {
     if (c->dst.dtype != c->src.dtype) return NULL;
     int down = w->strides[DST][w->rank - 1] == 1 ? walk_turned_axis(w, SRC) : -1;
     if (down >= 0) {
-        tiling_init(&c->tiling, w, down, c->src_size == 1 ? 2 * TURNED_ROWS : TURNED_ROWS,
-                    TURNED_COLS);
+        int64_t rows = c->src_size == 1 ? 2 * TURNED_ROWS : TURNED_ROWS;
+        tiling_init(&c->tiling, w, down, row < NARROW ? TILE / row : rows, TURNED_COLS);
         return copy_tiles;
     }
     if (w->rank == 1 || row > SHORT_ROW) return NULL;
