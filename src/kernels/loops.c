@@ -75,9 +75,12 @@
 #endif
 
 #ifdef IS_FLOAT_CT
-#define value_sin full_sin
-#define value_cos full_cos
-#define value_tan full_tan
+#define value_sin       full_sin
+#define value_cos       full_cos
+#define value_tan       full_tan
+#define value_remainder full_remainder
+#define value_fmod      full_fmod
+#define value_floor_div full_floor_div
 #endif
 #define EW1(n, p, c, s, v, gx, d)         IF_##c(LOOP1(n, V, v))
 #define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(LOOP2(n, V, v))
@@ -90,26 +93,38 @@
 #undef value_sin
 #undef value_cos
 #undef value_tan
-/* Most of the time of sin, cos and tan goes into huge arguments: a block without them is done by
- * the variants for near arguments, which give the same bits. */
+#undef value_remainder
+#undef value_fmod
+#undef value_floor_div
+/* Most of the time of sin, cos and tan goes into huge arguments, and fmod of huge quotients is
+ * libm's, number by number: a block without them is done by the variants for near arguments, which
+ * give the same bits. */
 enum { NEAR_BLOCK = 512 };
-#define NEAR_LOOP(name)                                                                            \
+#define NEAR_BLOCKS(name, is_near, near, ...)                                                      \
     static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
         for (int64_t at = 0, end = n; at < end; at += NEAR_BLOCK) {                                \
             n = end - at < NEAR_BLOCK ? end - at : NEAR_BLOCK;                                     \
             V *d = (V *)dst + at;                                                                  \
-            const V *px = (const V *)src[0] + at;                                                  \
+            const V *const p[] = {__VA_ARGS__};                                                    \
             I far = inum(0);                                                                       \
-            EACH far = ior(far, isel(vis_near(px[i]), inum(0), inum(1)));                          \
+            EACH far = ior(far, isel(is_near, inum(0), inum(1)));                                  \
             if (far)                                                                               \
-                full_##name(n, d, (const void *[]){px});                                           \
+                full_##name(n, d, (const void *const *)p);                                         \
             else                                                                                   \
-                EACH d[i] = v##name##_near(px[i]);                                                 \
+                EACH d[i] = near;                                                                  \
         }                                                                                          \
     }
-NEAR_LOOP(sin)
-NEAR_LOOP(cos)
-NEAR_LOOP(tan)
+#define NEAR_LOOP1(name, is_near, near)                                                            \
+    NEAR_BLOCKS(name, is_near(p[0][i]), near(p[0][i]), (const V *)src[0] + at)
+#define NEAR_LOOP2(name, is_near, near)                                                            \
+    NEAR_BLOCKS(name, is_near(p[0][i], p[1][i]), near(p[0][i], p[1][i]), (const V *)src[0] + at,   \
+                (const V *)src[1] + at)
+NEAR_LOOP1(sin, vis_near, vsin_near)
+NEAR_LOOP1(cos, vis_near, vcos_near)
+NEAR_LOOP1(tan, vis_near, vtan_near)
+NEAR_LOOP2(remainder, vis_mod_near, vfloormod_near)
+NEAR_LOOP2(fmod, vis_mod_near, vtruncmod_near)
+NEAR_LOOP2(floor_div, vis_mod_near, vfloordiv_near)
 #endif
 
 /* ---- slopes */

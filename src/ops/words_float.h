@@ -116,26 +116,52 @@ WORD V vmullo(V a, V b, V p) {
 }
 
 WORD V vtruncdiv(V x, V y) { return vtrunc(x / y); }
-/* Exact. In f32, quotients below 2^29 need no libm: their product with y has at most 53 bits, so
- * the difference in double is exact, and the rounded quotient is at most one too large. */
-WORD V vtruncmod(V x, V y) {
-#ifdef CT_f32
-    W a = fabs((W)x), b = fabs((W)y), q = trunc(a / b);
-    if (q < 0x1p29 && b <= (W)FLT_MAX) {
-        W r = a - q * b;
-        return copysignf((V)(r < 0 ? r + b : r), x);
-    }
+#define mod_rest   WORD_NAME(mod_rest, CT_NAME)
+#define mod_signed WORD_NAME(mod_signed, CT_NAME)
+/* a - n b for the whole part n of a rounded quotient a / b: exact, see vis_mod_near. */
+WORD V mod_rest(V a, V b, V n) {
+#if !WORDS_FUSED && defined(CT_f32)
+    return (V)((W)a - (W)n * b);
+#else
+    return vfma(-n, b, a);
 #endif
-    return WORD_LIBM(fmod)(x, y);
 }
-WORD V vfloormod(V x, V y) {
-    V r = vtruncmod(x, y);
+
+/* Where a rounded quotient is below 2^24 (2^53), its whole part is the true one or one too large,
+ * and what is left by either is a number of the type: no libm is needed. */
+WORD B vis_mod_near(V x, V y) {
+    const V limit = sizeof(V) == 4 ? (V)0x1p24 : (V)0x1p53;
+    const V most = sizeof(V) == 4 ? (V)FLT_MAX : (V)DBL_MAX;
+    bool exact = sizeof(V) == 4 || WORDS_FUSED;
+    return exact & (vabs(x) < vabs(y) * limit) & (vabs(y) <= most);
+}
+WORD V vtruncmod_near(V x, V y) {
+    V a = vabs(x), b = vabs(y), r = mod_rest(a, b, vtrunc(a / b));
+    return vcopysign(r < 0 ? r + b : r, x);
+}
+WORD V vtruncmod(V x, V y) {
+    return vis_mod_near(x, y) ? vtruncmod_near(x, y) : WORD_LIBM(fmod)(x, y);
+}
+
+/* The sign of the divisor for the remainder r of C. */
+WORD V mod_signed(V r, V y) {
     I differ = -(I)((r < 0) != (y < 0)); /* signs are random: no branch */
     V moved = r + vbits(ibits(y) & differ);
     return r == 0 ? vcopysign(r, y) : moved;
 }
+WORD V vfloormod_near(V x, V y) { return mod_signed(vtruncmod_near(x, y), y); }
+WORD V vfloormod(V x, V y) { return mod_signed(vtruncmod(x, y), y); }
 
 /* The floor of the exact quotient: a rounded one may be the integer above it, or 0 from below. */
+WORD V vfloordiv_near(V x, V y) {
+    V a = vabs(x), b = vabs(y), n = vtrunc(a / b), r = mod_rest(a, b, n);
+    B below = (x < 0) != (y < 0);
+    V up = r < 0 ? n - 1 : n; /* of |x| / |y|, from here on */
+    V away = (below & (r != 0)) ? up + 1 : up;
+    return vbits(ibits(away) | ((ibits(x) ^ ibits(y)) & ibits((V)-0.0)));
+}
+#undef mod_rest
+#undef mod_signed
 WORD V vfloordiv(V x, V y) {
     V q = x / y;
     B below = (x != 0) & ((x < 0) != (y < 0));

@@ -19,6 +19,8 @@
  *                           remainder with the divisor's sign, inf // y = NaN, x // 0 = x / 0;
  *                           integers x // 0 = 0, x % 0 = 0, MIN // -1 = MIN
  *   vtruncdiv vtruncmod     C's / and fmod, with the same rule for zero
+ *   vtruncmod_near vfloormod_near vfloordiv_near   float types: the same, cheaper, where
+ *                           vis_mod_near(x, y) holds
  *   vand vor vxor vnot      integers and bool
  *   vshl vshr               a shift count outside 0 .. bits-1 gives 0, or -1 for a negative
  *                           signed value shifted right; vshr of signed values fills with the sign
@@ -122,4 +124,9 @@
 #define vlgamma   WORD_NAME(vlgamma, CT_NAME)
 #define vdigamma  WORD_NAME(vdigamma, CT_NAME)
 #define vtrigamma WORD_NAME(vtrigamma, CT_NAME)
+
+#define vis_mod_near   WORD_NAME(vis_mod_near, CT_NAME)
+#define vtruncmod_near WORD_NAME(vtruncmod_near, CT_NAME)
+#define vfloormod_near WORD_NAME(vfloormod_near, CT_NAME)
+#define vfloordiv_near WORD_NAME(vfloordiv_near, CT_NAME)
 #endif

@@ -1,0 +1,54 @@
+"""Loops that elementwise rows have beside their general one: for near quotients, for one exponent,
+for narrow integers. What they give is what the general loop would."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diptych as ms
+from diptych import ops
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.0, -3.0, 1e30, -1e-30, 1e-45]
+
+
+# ---- quotients
+
+
+def floor_mod(x: float, y: float) -> float:
+    r = math.fmod(x, y)
+    return math.copysign(r, y) if r == 0 else r + y if (r < 0) != (y < 0) else r
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4, 1e9])
+def test_near_and_far_quotients(dtype: str, scale: float) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-9, 9, 4096).astype(dtype)
+    y = (rng.uniform(0.1, 9, 4096) * rng.choice([-1, 1], 4096) * scale).astype(dtype)
+    x[::16] = (y[::16].astype("f8") * rng.integers(-9, 9, 256)).astype(dtype)  # nearly whole ones
+    y[2000] = 1e-30  # one far quotient, in a block of its own
+    a, b = ms.Tensor(x), ms.Tensor(y)
+    pairs = list(zip(x.tolist(), y.tolist(), strict=True))
+    assert (ops.fmod(a, b).asnumpy() == [math.fmod(p, q) for p, q in pairs]).all()
+    wide = np.array([floor_mod(p, q) for p, q in pairs])
+    assert (ops.remainder(a, b).asnumpy() == wide.astype(dtype)).all()
+    whole = np.array([math.floor(p / q) for p, q in pairs])
+    got = ops.floor_div(a, b).asnumpy().astype("f8")
+    near = np.abs(whole) < 2**20
+    exact = np.round((x[near].astype("f8") - wide[near]) / y[near])
+    assert (got[near] == exact).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_remainders_of_special_numbers(dtype: str) -> None:
+    x, y = (v.ravel().astype(dtype) for v in np.meshgrid(SPECIAL, SPECIAL))
+    for op, want in [(ops.fmod, np.fmod), (ops.remainder, np.remainder)]:
+        with np.errstate(invalid="ignore"):
+            expected = want(x, y)
+        one_by_one = [op(ms.Tensor(x[i : i + 1]), ms.Tensor(y[i : i + 1])) for i in range(x.size)]
+        together = op(ms.Tensor(x), ms.Tensor(y)).asnumpy()
+        assert np.array_equal(together, [r.asnumpy()[0] for r in one_by_one], equal_nan=True)
+        if op is ops.fmod:
+            assert np.array_equal(together, expected, equal_nan=True)
