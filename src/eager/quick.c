@@ -47,11 +47,16 @@ static void run_blocks(EwLoop *loop, int64_t n, int nin, Tensor *const *in, Tens
     }
 }
 
+static bool is_pow_by_number(const Op *op, const TensorType *last) {
+    return op->ew_index == EW_ROW_pow && last->rank == 0;
+}
+
 EwLoop *quick_loop(const Op *op, int nin, const Buf *in) {
     if (op->ewclass == EW_LOG || op->ewclass == EW_WHERE) return NULL;
     const TensorType *first = in[0].type;
     for (int i = 0; i < nin; i++)
         if (!in[i].dense || !type_equal(in[i].type, first)) return NULL;
+    if (is_pow_by_number(op, in[nin - 1].type)) return NULL; /* the number is not known yet */
     DType d = first->dtype;
     bool fits = dtype_info[d].compute == d && type_count(first) <= SMALL;
     return fits ? loops(d)->value[op->ew_index] : NULL;
@@ -65,7 +70,9 @@ bool quick_ewise(const Op *op, int nin, Tensor *const *in, Tensor **out) {
     const Tensor *shape = common_shape(nin, in);
     DType d = in[0]->type.dtype;
     if (!shape || dtype_info[d].compute != d) return false;
-    EwLoop *loop = loops(d)->value[op->ew_index];
+    EwLoop *loop = NULL;
+    if (is_pow_by_number(op, &in[nin - 1]->type)) loop = loops_power(d, in[1]->data, false);
+    if (!loop) loop = loops(d)->value[op->ew_index];
     int64_t n = tensor_count(shape);
     if (!loop || n > SMALL) return false;
     TensorType type = shape->type;

@@ -28,6 +28,16 @@ typedef struct Call {
     Tiling tiling;
 } Call;
 
+/* pow with one exponent for all has loops of its own; so that no layout changes bits, only where
+ * the exponent has no axes. */
+static void choose_power(Call *c, const Buf *y, bool slope) {
+    if (c->a->op->ew_index != EW_ROW_pow || y->type->rank > 0) return;
+    double exponent; /* or a float: whatever is computed in */
+    c->loops->load[y->type->dtype](1, &exponent, y->data);
+    EwLoop *loop = loops_power(c->ct, &exponent, slope);
+    if (loop) c->loop = loop;
+}
+
 /* Slopes of bool or integer results do not exist; g is a float. */
 static void choose_loop(Call *c) {
     const KernelArgs *a = c->a;
@@ -37,6 +47,7 @@ static void choose_loop(Call *c) {
         c->loops = loops(c->ct);
         c->loop = c->loops->slope[op->ew_index][op->ew_input];
         c->result = c->ct;
+        if (op->ew_input == 0) choose_power(c, &a->in[2], true);
         return;
     }
     const TensorType *types[3] = {0};
@@ -45,6 +56,7 @@ static void choose_loop(Call *c) {
     c->loops = loops(c->ct);
     c->loop = c->loops->value[op->ew_index];
     c->result = op->is_predicate ? DT_bool : c->ct;
+    choose_power(c, &a->in[1], false);
 }
 
 static bool is_plain(const Call *c) {

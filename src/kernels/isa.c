@@ -52,3 +52,18 @@ static const CtLoops *const tables[NISAS][NDTYPES] = {
 };
 
 const CtLoops *loops(DType compute) { return tables[level][compute]; }
+
+EwLoop *loops_power(DType compute, const void *y, bool slope) {
+#define POWER(k, exponent, power) exponent,
+    static const double exponents[NPOWERS] = {POWERS(POWER)};
+#undef POWER
+    if (compute != DT_f32 && compute != DT_f64) return NULL;
+    float single;
+    double exponent;
+    memcpy(compute == DT_f32 ? (void *)&single : &exponent, y, (size_t)dtype_size(compute));
+    if (compute == DT_f32) exponent = single;
+    const CtLoops *l = loops(compute);
+    for (int k = 0; k < NPOWERS; k++)
+        if (exponent - slope == exponents[k]) return slope ? l->power_slope[k] : l->power[k];
+    return NULL;
+}

@@ -19,31 +19,32 @@
 
 /* ---- values */
 
-#define LOOP1(name, T, v)                                                                          \
-    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+/* From elements of type S, as V, to elements of type T. */
+#define LOOP1(function, S, T, v)                                                                   \
+    static void function(int64_t n, void *dst, const void *const *src) {                           \
         T *d = dst;                                                                                \
-        const V *px = src[0];                                                                      \
+        const S *px = src[0];                                                                      \
         EACH {                                                                                     \
             V x = px[i];                                                                           \
-            d[i] = v;                                                                              \
+            d[i] = (T)(v);                                                                         \
         }                                                                                          \
     }
-#define LOOP2(name, T, v)                                                                          \
-    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+#define LOOP2(function, S, T, v)                                                                   \
+    static void function(int64_t n, void *dst, const void *const *src) {                           \
         T *d = dst;                                                                                \
-        const V *px = src[0], *py = src[1];                                                        \
+        const S *px = src[0], *py = src[1];                                                        \
         EACH {                                                                                     \
             V x = px[i], y = py[i];                                                                \
-            d[i] = v;                                                                              \
+            d[i] = (T)(v);                                                                         \
         }                                                                                          \
     }
-#define LOOP3(name, T, v)                                                                          \
-    static void value_##name(int64_t n, void *dst, const void *const *src) {                       \
+#define LOOP3(function, S, T, v)                                                                   \
+    static void function(int64_t n, void *dst, const void *const *src) {                           \
         T *d = dst;                                                                                \
-        const V *px = src[0], *py = src[1], *pz = src[2];                                          \
+        const S *px = src[0], *py = src[1], *pz = src[2];                                          \
         EACH {                                                                                     \
             V x = px[i], y = py[i], z = pz[i];                                                     \
-            d[i] = v;                                                                              \
+            d[i] = (T)(v);                                                                         \
         }                                                                                          \
     }
 
@@ -82,11 +83,11 @@
 #define value_fmod      full_fmod
 #define value_floor_div full_floor_div
 #endif
-#define EW1(n, p, c, s, v, gx, d)         IF_##c(LOOP1(n, V, v))
-#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(LOOP2(n, V, v))
-#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c(LOOP3(n, V, v))
-#define PR1(n, p, c, s, v, d)             IF_##c(LOOP1(n, uint8_t, v))
-#define PR2(n, p, c, s, v, d)             IF_##c(LOOP2(n, uint8_t, v))
+#define EW1(n, p, c, s, v, gx, d)         IF_##c(LOOP1(value_##n, V, V, v))
+#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(LOOP2(value_##n, V, V, v))
+#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c(LOOP3(value_##n, V, V, v))
+#define PR1(n, p, c, s, v, d)             IF_##c(LOOP1(value_##n, V, uint8_t, v))
+#define PR2(n, p, c, s, v, d)             IF_##c(LOOP2(value_##n, V, uint8_t, v))
 #include "ops/ewise.def"
 
 #ifdef IS_FLOAT_CT
@@ -96,6 +97,12 @@
 #undef value_remainder
 #undef value_fmod
 #undef value_floor_div
+
+/* sqrt as pow has it: -0 gives 0, minus infinity infinity. */
+WORD V root(V x) { return vsel(veq(x, vnum(-INFINITY)), vnum(INFINITY), vsqrt(vadd(x, vnum(0)))); }
+#define POWER(k, exponent, power) LOOP1(value_power_##k, V, V, power)
+POWERS(POWER)
+
 /* Most of the time of sin, cos and tan goes into huge arguments, and fmod of huge quotients is
  * libm's, number by number: a block without them is done by the variants for near arguments, which
  * give the same bits. */
@@ -131,26 +138,30 @@ NEAR_LOOP2(floor_div, vis_mod_near, vfloordiv_near)
 
 #ifdef IS_FLOAT_CT
 /* Operands the row does not name are dead code: their pointers are never followed. */
-#define SLOPE(name, k, e)                                                                          \
-    static void slope_##name##_##k(int64_t n, void *dst, const void *const *src) {                 \
+#define SLOPE(function, e)                                                                         \
+    static void function(int64_t n, void *dst, const void *const *src) {                           \
         V *d = dst;                                                                                \
         const V *pg = src[0], *px = src[1], *py = src[2], *pz = src[3], *pr = src[4];              \
         (void)pg, (void)px, (void)py, (void)pz, (void)pr;                                          \
         EACH { d[i] = e; }                                                                         \
     }
-#define x                                 px[i]
-#define y                                 py[i]
-#define z                                 pz[i]
-#define r                                 pr[i]
-#define g                                 pg[i]
-#define G(e)                              (e)
-#define NG                                vnum(0)
-#define EW1(n, p, c, s, v, gx, d)         IF_##c(SLOPE(n, 0, gx))
-#define EW2(n, p, c, s, v, gx, gy, d)     IF_##c(SLOPE(n, 0, gx) SLOPE(n, 1, gy))
-#define EW3(n, p, c, s, v, gx, gy, gz, d) IF_##c(SLOPE(n, 0, gx) SLOPE(n, 1, gy) SLOPE(n, 2, gz))
+#define x                             px[i]
+#define y                             py[i]
+#define z                             pz[i]
+#define r                             pr[i]
+#define g                             pg[i]
+#define G(e)                          (e)
+#define NG                            vnum(0)
+#define EW1(n, p, c, s, v, gx, d)     IF_##c(SLOPE(slope_##n##_0, gx))
+#define EW2(n, p, c, s, v, gx, gy, d) IF_##c(SLOPE(slope_##n##_0, gx) SLOPE(slope_##n##_1, gy))
+#define EW3(n, p, c, s, v, gx, gy, gz, d)                                                          \
+    IF_##c(SLOPE(slope_##n##_0, gx) SLOPE(slope_##n##_1, gy) SLOPE(slope_##n##_2, gz))
 #define PR1(n, p, c, s, v, d)
 #define PR2(n, p, c, s, v, d)
 #include "ops/ewise.def"
+#define POWER_SLOPE(k, exponent, power)                                                            \
+    SLOPE(slope_power_##k, vsel(veq(y, vnum(0)), vnum(0), vmul(g, vmul(y, power))))
+POWERS(POWER_SLOPE)
 #undef x
 #undef y
 #undef z
@@ -187,6 +198,10 @@ const CtLoops TABLE_NAME1(ISA, CT) = {
 #define PR2(n, p, c, s, v, d)
 #include "ops/ewise.def"
         },
+#define POWER_VALUE_ROW(k, exponent, power) [k] = value_power_##k,
+#define POWER_SLOPE_ROW(k, exponent, power) [k] = slope_power_##k,
+    .power = {POWERS(POWER_VALUE_ROW)},
+    .power_slope = {POWERS(POWER_SLOPE_ROW)},
 #endif
     .load = {CONVERT_TABLE(load)},
     .store = {CONVERT_TABLE(store)},

@@ -21,9 +21,23 @@ enum {
     EW_ROWS
 };
 
+/* pow with an exponent that all elements share: number, exponent, the power in neutral words. Two
+ * roundings stay within the bound of pow. */
+/* clang-format off */
+#define POWERS(X)                      \
+    X(0, 1, x)                         \
+    X(1, 2, vmul(x, x))                \
+    X(2, 3, vmul(vmul(x, x), x))       \
+    X(3, 0.5, root(x))                 \
+    X(4, -1, vdiv(vnum(1), x))         \
+    X(5, -0.5, vdiv(vnum(1), root(x)))
+/* clang-format on */
+enum { NPOWERS = 6 };
+
 typedef struct CtLoops {
-    EwLoop *value[EW_ROWS];    /* NULL: the row does not compute in this type */
-    EwLoop *slope[EW_ROWS][3]; /* f32 and f64 only */
+    EwLoop *value[EW_ROWS];                        /* NULL: the row does not compute in this type */
+    EwLoop *slope[EW_ROWS][3];                     /* f32 and f64 only */
+    EwLoop *power[NPOWERS], *power_slope[NPOWERS]; /* f32 and f64 only */
     ConvertLoop *load[NDTYPES], *store[NDTYPES];
 } CtLoops;
 
@@ -31,6 +45,10 @@ typedef struct CtLoops {
  * machine, or for the one that DIPTYCH_ISA=base|avx2|avx512 names if the machine has it. */
 const CtLoops *loops(DType compute);
 const char *loops_isa(void);
+
+/* The loop of pow for the exponent *y, of the compute type; slope: of its derivative by the base.
+ * NULL: nothing but the loop of any pow. */
+EwLoop *loops_power(DType compute, const void *y, bool slope);
 
 /* The instruction sets a file is compiled for, and picking: isa_level() is the index of the best.
  */

@@ -13,6 +13,13 @@ from diptych import ops
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.0, -3.0, 1e30, -1e-30, 1e-45]
 
 
+def numbers(n: int, dtype: str) -> Any:
+    """Small numbers, and every special one once somewhere."""
+    x = np.random.default_rng(5).uniform(-9, 9, n)
+    x[:: n // len(SPECIAL)][: len(SPECIAL)] = SPECIAL
+    return x.astype(dtype)
+
+
 # ---- quotients
 
 
@@ -52,3 +59,37 @@ def test_remainders_of_special_numbers(dtype: str) -> None:
         assert np.array_equal(together, [r.asnumpy()[0] for r in one_by_one], equal_nan=True)
         if op is ops.fmod:
             assert np.array_equal(together, expected, equal_nan=True)
+
+
+# ---- one exponent
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, 0.5, -1.0, -0.5])
+def test_one_exponent(dtype: str, exponent: float) -> None:
+    x = numbers(3000, dtype)
+    a = ms.Tensor(x)
+    got = ops.pow(a, exponent).asnumpy()
+    general = ops.pow(a, ms.Tensor(np.full_like(x, exponent))).asnumpy()
+    assert np.array_equal(np.isnan(got), np.isnan(general))
+    fine = ~np.isnan(got)
+    assert np.array_equal(np.signbit(got[fine]), np.signbit(general[fine]))
+    assert np.array_equal(np.isinf(got), np.isinf(general))
+    finite = np.isfinite(got)
+    apart = np.abs(got[finite].astype("f8") - general[finite])
+    assert (apart <= 2.5 * np.spacing(np.abs(general[finite]))).all()
+    one = ms.Tensor(np.asarray(exponent, dtype))
+    assert np.array_equal(ops.pow(a, one).asnumpy(), got, equal_nan=True)
+    assert np.array_equal(ms.jit(ops.pow)(a, one).asnumpy(), got, equal_nan=True)
+    small = ops.pow(ms.Tensor(x[:100]), exponent).asnumpy()
+    assert np.array_equal(small, got[:100], equal_nan=True)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 0.5, 7.0])
+def test_gradient_of_one_exponent(exponent: float) -> None:
+    x = np.abs(numbers(600, "float64"))
+    x = x[np.isfinite(x) & (x > 1e-3)]
+    grad = ms.grad(lambda a: ops.pow(a, exponent).sum())(ms.Tensor(x))
+    assert np.allclose(grad.asnumpy(), exponent * x ** (exponent - 1), rtol=1e-14)
+    at_zero = ms.grad(lambda a: ops.pow(a, exponent).sum())(ms.Tensor([0.0]))
+    assert at_zero.asnumpy()[0] == (math.inf if exponent == 0.5 else exponent == 1)
