@@ -3,9 +3,8 @@
  * The bits are those of the general way: the same loop runs over the same values. */
 #include "eager/quick.h"
 
-#include <string.h>
-
 #include "kernels/loops.h"
+#include "kernels/walk.h"
 
 enum { SMALL = 8192, BLOCK = 512, MAX_IN = 3 };
 
@@ -23,22 +22,13 @@ static const Tensor *common_shape(int nin, Tensor *const *in) {
     return shape;
 }
 
-static void fill(int64_t n, int64_t size, char *block, const char *one) {
-    for (int64_t i = 0; i < n; i++) memcpy(block + i * size, one, (size_t)size);
-}
-
 /* 0-d operands stand repeated in a block; the loop runs block by block. */
 static void run_blocks(EwLoop *loop, int64_t n, int nin, Tensor *const *in, Tensor *out) {
     _Alignas(64) char blocks[MAX_IN][BLOCK * sizeof(double)];
     int64_t size = dtype_size(in[0]->type.dtype), out_size = dtype_size(out->type.dtype);
     int64_t most = min_i64(n, BLOCK);
-    for (int i = 0; i < nin; i++) {
-        if (in[i]->type.rank) continue;
-        if (size == 4) /* the usual case as one vectorised loop */
-            for (int64_t k = 0; k < most; k++) memcpy(blocks[i] + 4 * k, in[i]->data, 4);
-        else
-            fill(most, size, blocks[i], in[i]->data);
-    }
+    for (int i = 0; i < nin; i++)
+        if (in[i]->type.rank == 0) gather_strided(most, size, blocks[i], in[i]->data, 0);
     for (int64_t done = 0; done < n; done += BLOCK) {
         const void *src[MAX_IN];
         for (int i = 0; i < nin; i++)

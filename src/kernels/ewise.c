@@ -109,6 +109,13 @@ static const void *fetch(const Call *c, int i, const WalkPlace *p, int64_t n, Bl
     return block;
 }
 
+/* Whether every element of the result meets the same element of operand i. */
+static bool is_number(const Call *c, int i) {
+    for (int d = 0; d < c->walk.rank; d++)
+        if (c->walk.strides[c->walk_index[i]][d] != 0) return false;
+    return true;
+}
+
 static void block_range(void *ctx, int64_t begin, int64_t end) {
     const Call *c = ctx;
     const Buf *out = &c->a->out[0];
@@ -122,9 +129,8 @@ static void block_range(void *ctx, int64_t begin, int64_t end) {
         int64_t n = min_i64(min_i64(row - p.index[c->walk.rank - 1], end - begin), BLOCK);
         for (int i = 0; i < c->n; i++) {
             if (!c->in[i] || filled[i]) continue;
-            bool is_number = c->in[i]->type->rank == 0; /* one fill serves the whole range */
-            src[i] = fetch(c, i, &p, is_number ? min_i64(end - begin, BLOCK) : n, &blocks[i]);
-            filled[i] = is_number;
+            filled[i] = is_number(c, i); /* one fill serves the whole range */
+            src[i] = fetch(c, i, &p, filled[i] ? min_i64(end - begin, BLOCK) : n, &blocks[i]);
         }
         char *dst = out->data + begin * size;
         c->loop(n, direct ? dst : result.bytes, src);

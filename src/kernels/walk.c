@@ -105,6 +105,11 @@ int walk_turned_axis(const Walk *w, int k) {
 void gather_strided(int64_t n, int64_t size, void *dst, const char *src, int64_t step) {
     switch (size) {
 #define COPY(T)                                                                                    \
+    if (step == 0) {                                                                               \
+        const T one = *(const T *)src;                                                             \
+        for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = one;                                       \
+        break;                                                                                     \
+    }                                                                                              \
     for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = *(const T *)(src + i * step);                  \
     break
     case 1: COPY(uint8_t);
