@@ -38,6 +38,19 @@ static void choose_power(Call *c, const Buf *y, bool slope) {
     if (loop) c->loop = loop;
 }
 
+/* Operands of one narrow dtype need no conversion. */
+static void choose_narrow(Call *c) {
+    const KernelArgs *a = c->a;
+    DType d = (DType)a->in[0].type->dtype;
+    for (int i = 1; i < a->nin; i++)
+        if (a->in[i].type->dtype != d) return;
+    EwLoop *const *rows = c->loops->narrow[d];
+    if (!rows || !rows[a->op->ew_index]) return;
+    c->loop = rows[a->op->ew_index];
+    c->ct = d;
+    if (!a->op->is_predicate) c->result = d;
+}
+
 /* Slopes of bool or integer results do not exist; g is a float. */
 static void choose_loop(Call *c) {
     const KernelArgs *a = c->a;
@@ -57,6 +70,7 @@ static void choose_loop(Call *c) {
     c->loop = c->loops->value[op->ew_index];
     c->result = op->is_predicate ? DT_bool : c->ct;
     choose_power(c, &a->in[1], false);
+    choose_narrow(c);
 }
 
 static bool is_plain(const Call *c) {

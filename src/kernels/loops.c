@@ -134,6 +134,27 @@ NEAR_LOOP2(fmod, vis_mod_near, vtruncmod_near)
 NEAR_LOOP2(floor_div, vis_mod_near, vfloordiv_near)
 #endif
 
+/* ---- values of narrower dtypes */
+
+#if defined(CT_i32)
+#define NARROW u8
+#define S      uint8_t
+#include "kernels/narrow_body.h"
+#define NARROW i8
+#define S      int8_t
+#include "kernels/narrow_body.h"
+#define NARROW u16
+#define S      uint16_t
+#include "kernels/narrow_body.h"
+#define NARROW i16
+#define S      int16_t
+#include "kernels/narrow_body.h"
+#elif defined(CT_i64)
+#define NARROW u32
+#define S      uint32_t
+#include "kernels/narrow_body.h"
+#endif
+
 /* ---- slopes */
 
 #ifdef IS_FLOAT_CT
@@ -202,6 +223,11 @@ const CtLoops TABLE_NAME1(ISA, CT) = {
 #define POWER_SLOPE_ROW(k, exponent, power) [k] = slope_power_##k,
     .power = {POWERS(POWER_VALUE_ROW)},
     .power_slope = {POWERS(POWER_SLOPE_ROW)},
+#endif
+#if defined(CT_i32)
+    .narrow = {[DT_u8] = u8_table, [DT_i8] = i8_table, [DT_u16] = u16_table, [DT_i16] = i16_table},
+#elif defined(CT_i64)
+    .narrow = {[DT_u32] = u32_table},
 #endif
     .load = {CONVERT_TABLE(load)},
     .store = {CONVERT_TABLE(store)},

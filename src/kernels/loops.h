@@ -38,6 +38,7 @@ typedef struct CtLoops {
     EwLoop *value[EW_ROWS];                        /* NULL: the row does not compute in this type */
     EwLoop *slope[EW_ROWS][3];                     /* f32 and f64 only */
     EwLoop *power[NPOWERS], *power_slope[NPOWERS]; /* f32 and f64 only */
+    EwLoop *const *narrow[NDTYPES]; /* like value, with elements of this dtype; NULL: none */
     ConvertLoop *load[NDTYPES], *store[NDTYPES];
 } CtLoops;
 

@@ -93,3 +93,46 @@ def test_gradient_of_one_exponent(exponent: float) -> None:
     assert np.allclose(grad.asnumpy(), exponent * x ** (exponent - 1), rtol=1e-14)
     at_zero = ms.grad(lambda a: ops.pow(a, exponent).sum())(ms.Tensor([0.0]))
     assert at_zero.asnumpy()[0] == (math.inf if exponent == 0.5 else exponent == 1)
+
+
+# ---- narrow integers
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32"])
+def test_narrow_integers(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    rng = np.random.default_rng(7)
+    x, y = (rng.integers(info.min, info.max, 5000, endpoint=True) for _ in range(2))
+    x[:4], y[:4] = [info.min, info.max, info.min, 0], [info.max, info.max, 0, info.min]
+    a, b = (ms.Tensor(v.astype(dtype)) for v in (x, y))
+    few = rng.integers(0, info.bits, 5000)
+    c = ms.Tensor(few.astype(dtype))
+    for got, want in [
+        (a + b, x + y),
+        (a - b, x - y),
+        (a * b, x.astype("u8") * y.astype("u8")),
+        (-a, -x),
+        (ops.abs(a), np.abs(x)),
+        (ops.maximum(a, b), np.maximum(x, y)),
+        (ops.minimum(a, b), np.minimum(x, y)),
+        (a & b, x & y),
+        (a | b, x | y),
+        (a ^ b, x ^ y),
+        (~a, ~x),
+        (a << c, x << few),
+        (a >> c, x >> few),
+        (ops.relu(a), np.maximum(x, 0)),
+        (ops.sign(a), np.sign(x)),
+    ]:
+        assert got.dtype == a.dtype
+        assert (got.asnumpy() == want.astype(dtype)).all()
+    for got, want in [(a < b, x < y), (a == b, x == y), (a >= b, x >= y)]:
+        assert got.dtype == ms.bool_
+        assert (got.asnumpy() == want).all()
+    divisor = np.where(y == 0, 3, y)
+    d = ms.Tensor(divisor.astype(dtype))
+    assert ((a // d).asnumpy() == (x // divisor).astype(dtype)).all()
+    assert ((a % d).asnumpy() == (x % divisor).astype(dtype)).all()
+    assert (ops.clamp(a, c, b).asnumpy() == np.minimum(np.maximum(x, few), y).astype(dtype)).all()
+    assert (ops.where(a < b, a, b).asnumpy() == np.where(x < y, x, y).astype(dtype)).all()
+    assert ((a.reshape(50, 100).T + 1).asnumpy() == (x.reshape(50, 100).T + 1).astype(dtype)).all()
