@@ -136,3 +136,22 @@ def test_narrow_integers(dtype: str) -> None:
     assert (ops.clamp(a, c, b).asnumpy() == np.minimum(np.maximum(x, few), y).astype(dtype)).all()
     assert (ops.where(a < b, a, b).asnumpy() == np.where(x < y, x, y).astype(dtype)).all()
     assert ((a.reshape(50, 100).T + 1).asnumpy() == (x.reshape(50, 100).T + 1).astype(dtype)).all()
+
+
+# ---- half precision
+
+
+def test_half_precision_both_ways() -> None:
+    bits = np.arange(65536, dtype=np.uint16)
+    half = bits.view(np.float16)
+    for cut in (0, 3):  # the last elements go another way
+        wide = ms.Tensor(half[: 65536 - cut]).astype(ms.float32).asnumpy()
+        want = half[: 65536 - cut].astype(np.float32)
+        nan = np.isnan(want)
+        assert np.array_equal(wide[~nan].view(np.uint32), want[~nan].view(np.uint32))
+        assert np.isnan(wide[nan]).all()
+    x = np.random.default_rng(8).normal(0, 1, 50003).astype("f4")
+    x *= np.float32(2.0) ** np.random.default_rng(9).integers(-30, 20, 50003)
+    with np.errstate(over="ignore"):
+        want = x.astype(np.float16)
+    assert np.array_equal(ms.Tensor(x).astype(ms.float16).asnumpy(), want)
