@@ -17,17 +17,17 @@ static void load_block(const Buf *x, DType as, int64_t at, int64_t n, void *out)
 /* ---- bincount */
 
 static void int_range(const Buf *x, int64_t *least, int64_t *most) {
-    int64_t n = type_count(x->type), v[BLOCK];
-    *least = 0;
-    *most = -1;
+    int64_t n = type_count(x->type), v[BLOCK], low = 0, high = -1;
     for (int64_t at = 0; at < n; at += BLOCK) {
         int64_t m = min_i64(n - at, BLOCK);
         load_block(x, DT_i64, at, m, v);
         for (int64_t i = 0; i < m; i++) {
-            *least = min_i64(*least, v[i]);
-            *most = max_i64(*most, v[i]);
+            low = min_i64(low, v[i]);
+            high = max_i64(high, v[i]);
         }
     }
+    *least = low;
+    *most = high;
 }
 
 Status measure_bincount(const KernelArgs *a, TensorType *out) {

@@ -1,6 +1,7 @@
 /* Dropout: elements whose random number is below p become 0, the others grow by 1 / (1 - p). The
  * gradient draws the same numbers again from key and counter. */
 #include "base/parallel.h"
+#include "kernels/copy.h"
 #include "kernels/kernel.h"
 #include "kernels/loops.h"
 #include "kernels/random.h"
@@ -51,6 +52,10 @@ static void range(void *ctx, int64_t begin, int64_t end) {
 void run_dropout(const KernelArgs *a) {
     const attrs_dropout *at = a->attrs;
     Dropout d = {a, {(uint64_t)at->key, (uint64_t)at->counter}, (float)at->p, 0};
-    if (at->p < 1) d.scale = 1 / (1 - at->p);
+    if (at->p >= 1) { /* every number is below */
+        clear_bytes(a->out[0].data, type_count(a->out[0].type) * dtype_size(a->out[0].type->dtype));
+        return;
+    }
+    d.scale = 1 / (1 - at->p);
     parallel_for(type_count(a->in[0].type), GRAIN, range, &d);
 }
