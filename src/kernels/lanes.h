@@ -109,7 +109,20 @@ enum { MAX_LEVELS = 48 }; /* a tree over 2^48 leaves */
 #define MAKE_COLUMNS(name, element, meeting)                                                       \
     LANES_UNUSED static void FN(columns, name)(int n, int64_t w, const V *const *rows,             \
                                                const V *cs, V *acc) {                              \
-        for (int k = 0; k < n; k++) {                                                              \
+        int k = 0;                                                                                 \
+        for (; k + 4 <= n; k += 4) {                                                               \
+            const V *r0 = rows[k], *r1 = rows[k + 1], *r2 = rows[k + 2], *r3 = rows[k + 3];        \
+            EACH(j, w) {                                                                           \
+                V x = r0[j], c = cs[j], a = acc[j], b = element;                                   \
+                a = meeting;                                                                       \
+                x = r1[j], b = element, a = meeting;                                               \
+                x = r2[j], b = element, a = meeting;                                               \
+                x = r3[j], b = element, a = meeting;                                               \
+                (void)c;                                                                           \
+                acc[j] = a;                                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        for (; k < n; k++) {                                                                       \
             const V *row = rows[k];                                                                \
             EACH(j, w) {                                                                           \
                 V x = row[j], c = cs[j], a = acc[j], b = element;                                  \
