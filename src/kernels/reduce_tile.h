@@ -100,16 +100,19 @@ static void leaf_of_columns(const Tile *t, const PassLoops *p, const char *base,
     const Reduce *r = t->r;
     int last = r->along.rank - 1;
     int64_t size = dtype_size(r->dtype), step = r->kept.strides[0][r->kept.rank - 1];
-    V blocks[8][TILE];
-    const V *rows[8];
+    V blocks[16][TILE];
+    const V *rows[16];
     WalkPlace at;
     for (int j = 0; j < t->width; j++) acc[j] = p->start;
     walk_seek(&r->along, begin, &at);
     while (n) {
-        int m = (int)min_i64(n, 8);
+        int m = (int)min_i64(n, 16);
         if (r->turned) {
             m = (int)min_i64(m, r->along.dims[last] - at.index[last]);
-            transpose_tile(size, m, t->width, blocks, TILE, base + at.offset[0] * size, step);
+            const char *src = base + at.offset[0] * size;
+            for (int j = 0; j < t->width; j++) /* the next block */
+                __builtin_prefetch(src + (j * step + 16) * size);
+            transpose_tile(size, m, t->width, blocks, TILE, src, step);
             for (int k = 0; k < m; k++) rows[k] = blocks[k];
             walk_step(&r->along, &at, m);
         }
