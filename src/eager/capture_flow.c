@@ -78,12 +78,13 @@ Status capture_if(Capture *c, Tensor *condition, Side then, Side other, int n, T
 
 /* ---- While */
 
-/* Parameters are variables of their own, so that the tape sees what the body does with them. */
+/* Parameters are variables of their own, so that the tape sees what the body does with them: with
+ * the tape off it may still hand them on. */
 static Tensor *loop_param(Capture *c, const Loop *loop, const Tensor *init) {
     Tensor *t = capture_region_param(c, loop->condition, &init->type);
     DType d = init->type.dtype;
     bool may_differ = dtype_is_smooth(d) || (dtype_is_integer(d) && capture_follows_integers(c));
-    if (tape_is_on() && may_differ) t->link = tape_leaf();
+    if (tape_is_on() ? may_differ : init->link != NULL) t->link = tape_leaf();
     return t;
 }
 

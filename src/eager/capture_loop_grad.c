@@ -467,10 +467,18 @@ static Status record(LoopGrad *f, const Loop *loop, Tensor **results) {
     return status;
 }
 
+/* With the tape off only what a loop hands on, or starts from, keeps its link. */
+static void drop_links(const Loop *loop, Tensor *const *next, Tensor **out) {
+    for (int i = 0; i < loop->n; i++) {
+        if (!out[i]->link || loop->init[i]->link || next[i]->link) continue;
+        link_unref(out[i]->link);
+        out[i]->link = NULL;
+    }
+}
+
 Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *const *next,
                            Tensor **out) {
     int n = loop->n;
-    if (!tape_is_on()) return OK;
     LoopGrad *f = checked(calloc(1, sizeof *f));
     *f = (LoopGrad){.node = id, .n = n, .since = capture_region_since(c, loop->condition)};
     f->params = checked(calloc((size_t)n + 1, sizeof *f->params));
@@ -481,13 +489,16 @@ Status capture_loop_record(Capture *c, NodeId id, const Loop *loop, Tensor *cons
     }
     list_edges(c, f);
     list_taken(c, f);
-    if (!f->nedges && !f->ntaken && !tape_wants(n, loop->init)) {
+    bool wants = f->nedges || f->ntaken;
+    for (int i = 0; i < n; i++) wants |= loop->init[i]->link != NULL;
+    if (!wants) {
         loop_grad_release(f);
         return OK;
     }
     TRY(record(f, loop, out));
     GradLink *link = f->link;
     answer_for_pushed(c, f);
+    if (!tape_is_on()) drop_links(loop, next, out);
     link_unref(link);
     return OK;
 }

@@ -195,6 +195,39 @@ def test_gradients_through_branches_and_loops() -> None:
         )  # recorded inside a gradient of a gradient, and plainly
 
 
+def test_what_only_passes_through_a_loop_without_gradients() -> None:
+    """Values that the turns hand on keep their gradients, as in eager mode."""
+
+    def exchanged(x: ms.Tensor, z: ms.Tensor) -> ms.Tensor:
+        a, b, n = x * 2, z * 3, x.sum() * 0
+        with ms.no_grad():
+            while n < 3:
+                a, b, c = b, a, a * 5
+                n = n + 1
+        return (a * a).sum() + b.sum() + c.sum()
+
+    def replaced(x: ms.Tensor, z: ms.Tensor) -> ms.Tensor:
+        y = x * 2
+        with ms.no_grad():
+            while y.sum() > 100:
+                y = z
+        return (y * y).sum()
+
+    def kept(x: ms.Tensor, z: ms.Tensor) -> ms.Tensor:
+        y = x * 2
+        with ms.no_grad():
+            while y.sum() > 100:
+                y = z * 2
+        return (y * y).sum()
+
+    for fn in (exchanged, replaced, kept):
+        slope = ms.grad(fn, (0, 1))
+        graph = ms.jit(slope)
+        for x in (vector(1, 2), vector(1, 200)):
+            for ours, theirs in zip(graph(x, vector(3, 5)), slope(x, vector(3, 5)), strict=True):
+                assert ours.tolist() == theirs.tolist()
+
+
 # ---- GRAPH_MODE
 
 
