@@ -194,6 +194,12 @@ typedef struct Resize {
             const T *x = (const T *)s->src + row / s->t->n * s->from * n;                          \
             T *r = (T *)s->dst + row * n;                                                          \
             const Tap *tap = s->t->taps + s->t->first[i], *last = s->t->taps + s->t->first[i + 1]; \
+            if (n == 1) {                                                                          \
+                T sum = x[tap->at] * (T)tap->weight;                                               \
+                for (tap++; tap < last; tap++) sum += x[tap->at] * (T)tap->weight;                 \
+                *r = sum;                                                                          \
+                continue;                                                                          \
+            }                                                                                      \
             for (int64_t k = 0; k < n; k++) r[k] = x[tap->at * n + k] * (T)tap->weight;            \
             for (tap++; tap < last; tap++)                                                         \
                 for (int64_t k = 0; k < n; k++) r[k] += x[tap->at * n + k] * (T)tap->weight;       \

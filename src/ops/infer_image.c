@@ -56,21 +56,20 @@ Status infer_interpolate(const OpCall *c, TensorType *out) {
     return type_check(out, "interpolate");
 }
 
-/* What is saved by resizing this axis before others: positive where it shrinks. The last axis costs
- * more an element, for its results are short sums one by one. */
-static double gain(const TensorType *x, int axis, int64_t size) {
-    double ratio = (double)size / (double)x->dims[axis];
-    return (1 - ratio) / (ratio * (axis == x->rank - 1 ? 4 : 1));
+/* What is saved by resizing this axis before others, for what it costs: positive where it shrinks.
+ * The last axis costs more an element, for its results are short sums one by one. */
+static double gain(const TensorType *x, int axis, const attrs_interpolate *a) {
+    double ratio = (double)a->size.v[axis - 2] / (double)x->dims[axis];
+    double cost = !strcmp(a->mode, "area") ? fmax(ratio, 1) : ratio; /* which reads everything */
+    return (1 - ratio) / (cost * (axis == x->rank - 1 ? 8 : 1));
 }
 
 /* The order of the axes that computes least: those of the largest gain first. */
-static void order_axes(const TensorType *x, const int64_t *size, int *axes) {
+static void order_axes(const TensorType *x, const attrs_interpolate *a, int *axes) {
     int n = 0;
     for (int i = x->rank - 1; i >= 2; i--) {
         int at = n++;
-        for (; at > 0 && gain(x, axes[at - 1], size[axes[at - 1] - 2]) < gain(x, i, size[i - 2]);
-             at--)
-            axes[at] = axes[at - 1];
+        for (; at > 0 && gain(x, axes[at - 1], a) < gain(x, i, a); at--) axes[at] = axes[at - 1];
         axes[at] = i;
     }
 }
@@ -82,7 +81,7 @@ void expand_interpolate(ExpandCtx *c) {
     TensorType x = *b_type(b, c->x[0]);
     const double scales[] = {a->scale_d, a->scale_h, a->scale_w};
     int axes[MAX_RANK];
-    order_axes(&x, a->size.v, axes);
+    order_axes(&x, a, axes);
     Ref r = c->x[0];
     for (int k = 0; k < x.rank - 2; k++) {
         int i = axes[k];
