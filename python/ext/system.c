@@ -183,6 +183,13 @@ static PyObject *copy_object(PyObject *module, PyObject *args) {
     return tensor_wrap(tensor_from_object(data, d));
 }
 
+/* Another handle on the same value: in-place operators on the one leave the other. */
+static PyObject *alias(PyObject *module, PyObject *o) {
+    (void)module;
+    if (!IS_TENSOR(o)) return PyErr_SetString(PyExc_TypeError, "alias: not a Tensor"), NULL;
+    return tensor_wrap(tensor_ref(TENSOR(o)->t));
+}
+
 /* The handle shows `value`, its gradient link included, from now on. */
 static PyObject *repoint(PyObject *module, PyObject *args) {
     (void)module;
@@ -244,6 +251,7 @@ PyMethodDef system_functions[] = {
     {"share_buffer", share_buffer, METH_O, NULL},
     {"copy_object", copy_object, METH_VARARGS, NULL},
     {"from_dlpack", core_from_dlpack, METH_O, NULL},
+    {"alias", alias, METH_O, NULL},
     {"repoint", repoint, METH_VARARGS, NULL},
     {"value_id", value_id, METH_O, "A number that handles on the same value share."},
     {"update_params", CFUNC(core_update_params), WITH_KEYWORDS,

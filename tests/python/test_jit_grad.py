@@ -228,6 +228,48 @@ def test_what_only_passes_through_a_loop_without_gradients() -> None:
                 assert ours.tolist() == theirs.tolist()
 
 
+def test_a_gradient_in_a_branch_of_a_loop() -> None:
+    """Names born in a loop inside, and a handle of the gradient's own in one side only."""
+
+    def fn(x: ms.Tensor) -> ms.Tensor:
+        y, n = x * 2, x.sum() * 0
+        while n < 3:
+            i = x.sum() * 0
+            while i < 1:
+                k = i + 1
+                i = k
+            if y.sum() > y[0]:
+                y = y - 0.1 * ms.grad(cube)(y)
+            n = n + 1
+        return (y * x).sum()
+
+    for x in (vector(0.5, 0.25), vector(0.5, -1)):
+        np.testing.assert_allclose(ms.jit(fn)(x).asnumpy(), fn(x).asnumpy(), rtol=1e-6)
+
+
+def test_a_gradient_in_a_loop_in_a_loop() -> None:
+    def doubled(v: ms.Tensor) -> ms.Tensor:
+        while (v * v).sum() < 4:
+            v = v * 2
+        return v.sum()
+
+    def fn(x: ms.Tensor) -> ms.Tensor:
+        y, n = x, x.sum() * 0
+        while n < 2:
+            i = x.sum() * 0
+            while i < 3:
+                z = y * 2
+                y = y - ms.grad(doubled)(z)
+                i = i + 1
+            n = n + 1
+        return (y * x).sum()
+
+    x = vector(0.5, 0.9)
+    np.testing.assert_allclose(ms.jit(fn)(x).asnumpy(), fn(x).asnumpy(), rtol=1e-6)
+    slope = ms.grad(fn)
+    np.testing.assert_allclose(ms.jit(slope)(x).asnumpy(), slope(x).asnumpy(), rtol=1e-6)
+
+
 # ---- GRAPH_MODE
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import Cell, Tensor
 from .frame import Frame
-from .values import Choice
+from .values import Choice, Undef
 
 __all__ = ["reachable"]
 
@@ -50,7 +50,7 @@ def _parts(value: Any) -> list[Any]:
         return [*(value.__closure__ or ()), *(value.__defaults__ or ())]
     if isinstance(value, types.MethodType):
         return [value.__self__]
-    if isinstance(value, Tensor | Cell):
+    if isinstance(value, Tensor | Cell | Undef):  # what an Undef fails with holds the interpreter
         return []
     names = getattr(value, "__dict__", None)
     return list(names.values()) if isinstance(names, dict) else []

@@ -120,7 +120,7 @@ def _get_contents(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
 
 
 def _get_tensor(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
-    return _core.repoint(_core.copy_object(0.0), owner)
+    return _core.alias(owner)
 
 
 def _get_leaf(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
