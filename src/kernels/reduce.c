@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernels/copy.h"
 #include "kernels/kernel.h"
 #include "kernels/lanes_sizes.h"
 #include "ops/reduce.h"
@@ -25,16 +26,50 @@ static const ReduceLoops *const tables[NISAS] = {
 
 /* ---- layout */
 
-/* The axes of x whose bit in `mask` is `which`, as a walk. */
-static void walk_axes(Walk *w, const Buf *x, uint32_t mask, bool which) {
+/* Shorter axes are not worth another order. */
+enum { FEW = 8 };
+
+/* The axes of x that are reduced, as a walk. */
+static void walk_along(Walk *w, const Buf *x, uint32_t mask) {
     TensorType t = {.dtype = x->type->dtype};
     int64_t strides[MAX_RANK];
     for (int i = 0; i < x->type->rank; i++) {
-        if ((mask >> i & 1) != which) continue;
+        if (!(mask >> i & 1)) continue;
         strides[t.rank] = x->strides[i];
         t.dims[t.rank++] = x->type->dims[i];
     }
     walk_init(w, &t, 1, (const TensorType *[]){&t}, (const int64_t *[]){strides});
+}
+
+/* The axes of x that are kept, as a walk over x and the dense results, with axis `last` innermost
+ * (-1: in order). */
+static void walk_kept(Walk *w, const Buf *x, uint32_t mask, int last) {
+    TensorType t = {.dtype = x->type->dtype};
+    int64_t steps[MAX_RANK], n = 1, strides[2][MAX_RANK];
+    for (int i = x->type->rank - 1; i >= 0; i--) {
+        steps[i] = n;
+        if (!(mask >> i & 1)) n *= x->type->dims[i];
+    }
+    for (int k = 0; k <= x->type->rank; k++) {
+        int i = k == x->type->rank ? last : k;
+        if (i < 0 || mask >> i & 1 || (i == last && k < x->type->rank)) continue;
+        strides[0][t.rank] = x->strides[i];
+        strides[1][t.rank] = steps[i];
+        t.dims[t.rank++] = x->type->dims[i];
+    }
+    walk_init(w, &t, 2, (const TensorType *[]){&t, &t},
+              (const int64_t *[]){strides[0], strides[1]});
+}
+
+/* The kept axis along which x lies dense, if it is not the innermost one anyway; else -1. */
+static int find_dense_kept(const Buf *x, uint32_t mask) {
+    const TensorType *t = x->type;
+    int i = t->rank - 1;
+    while (i >= 0 && (mask >> i & 1 || t->dims[i] == 1)) i--;
+    if (i < 0 || x->strides[i] == 1) return -1;
+    for (i--; i >= 0; i--)
+        if (!(mask >> i & 1) && x->strides[i] == 1 && t->dims[i] >= FEW) return i;
+    return -1;
 }
 
 /* Elements of the innermost group of reduced axes; 0 when the innermost axis is kept. */
@@ -56,7 +91,6 @@ static bool inner_plain(const Walk *w) {
 
 /* Where the wrong side of a transposed input lies dense. */
 static void find_turned(Reduce *r) {
-    enum { FEW = 8 };
     bool same = r->dtype == r->ct && r->via == r->ct;
     const Walk *dense = r->by_column ? &r->along : &r->kept,
                *other = r->by_column ? &r->kept : &r->along;
@@ -69,20 +103,22 @@ static void find_turned(Reduce *r) {
 
 /* program, pass, p, via and ct are set already. */
 static void lay_out(Reduce *r, const Buf *x, uint32_t mask) {
-    walk_axes(&r->kept, x, mask, false);
-    walk_axes(&r->along, x, mask, true);
+    walk_along(&r->along, x, mask);
     r->data = x->data;
     r->dtype = x->type->dtype;
-    r->nout = r->kept.count;
     r->n = r->along.count;
     int64_t inner = inner_group(x->type, mask);
     r->by_column = inner == 0 || r->n < FEW_LANES;
+    bool same = r->dtype == r->ct && r->via == r->ct;
+    bool may_abreast = same && r->along.rank == 1 && !inner_plain(&r->along);
+    bool may_choose = r->n >= FEW && (r->by_column || may_abreast);
+    walk_kept(&r->kept, x, mask, may_choose ? find_dense_kept(x, mask) : -1);
+    r->nout = r->kept.count;
     r->segment = r->by_column || inner < WIDE_ROW ? r->n : inner;
     r->wide = r->segment >= WIDE_ROW;
     r->leaf = r->by_column ? LEAF_ROWS : LEAF;
     r->segment_leaves = (r->segment + r->leaf - 1) / r->leaf;
     r->nleaves = r->n ? r->n / r->segment * r->segment_leaves : 0;
-    bool same = r->dtype == r->ct && r->via == r->ct;
     r->rows_plain = same && inner_plain(&r->along);
     r->plain = r->by_column ? same && inner_plain(&r->kept) : r->rows_plain && r->along.rank == 1;
     find_turned(r);
@@ -95,31 +131,41 @@ typedef struct Tiles {
     const Buf *out;
     int64_t row, row_tiles; /* results in one row of `kept`, tiles in it */
     int64_t width;          /* of most tiles */
+    int64_t step;           /* between the results of a tile */
     bool split;
 } Tiles;
 
 static void tile_range(void *ctx, int64_t begin, int64_t end) {
     const Tiles *t = ctx;
     DType ct = t->r->ct, to = t->out->type->dtype;
-    uint64_t block[TILE];
+    int64_t size = dtype_size(to);
+    uint64_t block[TILE], stored[TILE];
     for (int64_t i = begin; i < end; i++) {
         int64_t within = i % t->row_tiles * t->width, first = i / t->row_tiles * t->row + within;
         bool is_last = (i + 1) % t->row_tiles == 0;
         int64_t width = is_last ? t->row - within : t->width;
-        char *dst = t->out->data + first * dtype_size(to);
-        void *made = to == ct ? (void *)dst : block;
-        tables[isa_level()]->tile[ct](t->r, first, (int)width, t->split, made);
-        if (to != ct) loops(ct)->store[to](width, dst, block);
+        WalkPlace p;
+        walk_seek(&t->r->kept, first, &p);
+        char *dst = t->out->data + p.offset[1] * size;
+        bool direct = t->step <= 1 && to == ct;
+        tables[isa_level()]->tile[ct](t->r, first, (int)width, t->split,
+                                      direct ? (void *)dst : block);
+        if (direct) continue;
+        void *made = t->step <= 1 ? (void *)dst : to == ct ? block : stored;
+        if (to != ct) loops(ct)->store[to](width, made, block);
+        if (t->step > 1) spread_strided(width, size, dst, t->step * size, made);
     }
 }
 
 static void run_tiles(const Reduce *r, const Buf *out) {
     if (r->nout == 0) return;
     Tiles t = {.r = r, .out = out, .width = TILE_WIDTH};
-    t.row = r->by_column || r->abreast ? r->kept.dims[r->kept.rank - 1] : r->nout;
+    bool beside = r->by_column || r->abreast;
+    t.row = beside ? r->kept.dims[r->kept.rank - 1] : r->nout;
+    t.step = beside ? r->kept.strides[1][r->kept.rank - 1] : 1;
     int64_t total = r->nout * max_i64(r->n, 1);
     if (r->abreast)
-        t.width = min_i64(max_i64(t.row / (2 * parallel_threads()), 16), ABREAST);
+        t.width = min_i64(max_i64(r->nout / (2 * parallel_threads()), 16), ABREAST);
     else if (!r->by_column)
         t.width = min_i64(max_i64(GRAIN / max_i64(r->n, 1), 1), TILE_WIDTH);
     int64_t spare = r->by_column ? SPARE : 0;
@@ -188,7 +234,7 @@ static DType in_compute(const KernelArgs *a) { return dtype_info[a->in[0].type->
 
 bool reduce_reads_turned(const KernelArgs *a) {
     Reduce r = {.via = in_compute(a), .ct = in_compute(a)};
-    return lay_out_call(a, &r) && (r.turned || r.abreast);
+    return lay_out_call(a, &r) && (r.plain || r.turned || r.abreast);
 }
 
 void run_reduce_sum(const KernelArgs *a) {

@@ -31,16 +31,19 @@ typedef struct Reduce {
     double p;             /* norm: the exponent; var, std: ddof */
     DType dtype, via, ct; /* of the input; converted to first (or ct); computed in */
     const char *data;
-    Walk kept, along; /* over the results; over the elements of each result, row-major */
-    int64_t nout, n;  /* results, and elements reduced into each */
-    bool by_column;   /* leaves of LEAF_ROWS rows, one lane a column */
-    bool turned;      /* by_column, but each column lies dense: it is read through turned blocks */
-    bool abreast;     /* rows of which many lie side by side: each lane is made for many at once */
-    bool wide;        /* 32 lanes instead of 16 */
-    bool plain;       /* all can be read in place */
-    bool rows_plain;  /* what lies in one row of `along` can */
-    int64_t segment;  /* leaves do not pass multiples of it */
-    int64_t leaf;     /* elements of a leaf */
+    /* kept: over the results, in the input and where they go; the innermost axis is one along which
+     * the input lies dense, if that is quicker. along: over the elements of each result, row-major.
+     */
+    Walk kept, along;
+    int64_t nout, n; /* results, and elements reduced into each */
+    bool by_column;  /* leaves of LEAF_ROWS rows, one lane a column */
+    bool turned;     /* by_column, but each column lies dense: it is read through turned blocks */
+    bool abreast;    /* rows of which many lie side by side: each lane is made for many at once */
+    bool wide;       /* 32 lanes instead of 16 */
+    bool plain;      /* all can be read in place */
+    bool rows_plain; /* what lies in one row of `along` can */
+    int64_t segment; /* leaves do not pass multiples of it */
+    int64_t leaf;    /* elements of a leaf */
     int64_t nleaves, segment_leaves;
 } Reduce;
 

@@ -84,6 +84,18 @@ def test_reductions_across_memory(shape: tuple[int, int], dtype: str, axis: int)
     assert np.allclose(ops.sum(turned, axis).asnumpy(), want, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 1), (1, 2), (0, 2)])
+@pytest.mark.parametrize("axes", AXES)
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i32"])
+def test_reductions_of_permuted_axes(dtype: str, axes: tuple[int, ...], axis: Any) -> None:
+    x = (np.random.default_rng(4).standard_normal((33, 70, 21)) * 50).astype(NAMES[dtype])
+    view, dense = ms.Tensor(x).transpose(axes), ms.Tensor(x.transpose(axes).copy())
+    for call in (ops.sum, ops.amin, ops.count_nonzero):
+        assert (call(view, axis).asnumpy() == call(dense, axis).asnumpy()).all()
+    got, want = ops.amin(view, axis).asnumpy(), x.transpose(axes).min(axis)
+    assert (got == want).all()
+
+
 @pytest.mark.parametrize("width", [255, 257, 320, 321, 577])
 def test_columns_of_any_width(width: int) -> None:
     x = np.random.default_rng(5).standard_normal((70, width)).astype(np.float32)
