@@ -18,6 +18,19 @@ static Status make_dense(Lower *l, NodeId node, const Kernel *k, const KernelArg
     return OK;
 }
 
+/* Whether another input reads the buffer of input i, but not each element where the result's is
+ * written: a view of it. */
+static bool is_viewed(const Lower *l, const Node *n, const KernelArgs *a, int i) {
+    const Spot *s = &l->plan->spots[n->in[i]];
+    for (int k = 0; k < a->nin; k++) {
+        const Spot *other = &l->plan->spots[n->in[k]];
+        if (k == i || !n->in[k] || other->buffer != s->buffer) continue;
+        if (!a->in[k].dense || other->offset || !type_equal(a->in[k].type, a->in[i].type))
+            return true;
+    }
+    return false;
+}
+
 /* An elementwise result may take over a dense input's buffer when nobody reads it afterwards: both
  * made in the same region, alike in bytes. The uses of this call are already counted off. Where
  * branches may run at once, others may still read what they share. */
@@ -30,7 +43,8 @@ static BufferId dying_input(const Lower *l, const Node *n, const KernelArgs *a, 
         const Buffer *b = &l->plan->buffers[s->buffer];
         bool is_free = !b->is_shared || l->plan->settings.branches < 2;
         if (b->home == AT_ARENA && b->uses == 0 && is_free && b->region == n->region &&
-            s->offset == 0 && b->nbytes == lower_bytes(type) && a->in[i].type->dtype == type->dtype)
+            s->offset == 0 && b->nbytes == lower_bytes(type) &&
+            a->in[i].type->dtype == type->dtype && !is_viewed(l, n, a, i))
             return s->buffer;
     }
     return 0;

@@ -76,6 +76,16 @@ def test_updates_run_as_early_as_they_may(
     assert made[""][2] <= 3 * gradient
 
 
+def test_results_do_not_overwrite_what_a_view_reads() -> None:
+    def fn(x: Tensor) -> tuple[Tensor, ...]:
+        y, z, w = ops.exp(x), ops.sin(x), ops.tanh(x)
+        return y + y.T, z * z[0], w.flip(0) - w
+
+    x = Tensor(np.random.default_rng(0).normal(size=(300, 300)).astype(np.float32))
+    for ours, eager in zip(ms.jit(fn)(x), fn(x), strict=True):
+        assert np.array_equal(ours.asnumpy(), eager.asnumpy())
+
+
 def test_a_step_that_fails_late_changes_nothing() -> None:
     net = Chain()
     optimizer = nn.Adam(net.trainable_params(), 0.01)
