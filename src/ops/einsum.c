@@ -1,9 +1,9 @@
 /* einsum: the equation is read here and becomes transposes, reshapes, products and sums.
  *
  * Every axis gets a label: a letter, or for axes under "..." a number counted from the right. An
- * operand with a label twice gives its diagonal; labels that nobody needs later are summed; two
- * operands meet in one batched matrix product over (kept by both, only left, summed) and
- * (kept by both, summed, only right). */
+ * operand with a label twice gives its diagonal; axes of size 1 that stand for more are dropped;
+ * labels that nobody needs later are summed; two operands meet in one batched matrix product over
+ * (kept by both, only left, summed) and (kept by both, summed, only right). */
 #include <ctype.h>
 #include <string.h>
 
@@ -221,11 +221,17 @@ static Operand multiply(Builder *b, const Operand *left, const Operand *right, u
     return (Operand){b_reshape(b, b_op2(b, OP_matmul, NULL, p, q), z.rank, dims), z};
 }
 
-/* Axes of size 1 under "..." grow to the common size. */
-static Ref grow_dots(Builder *b, const Operand *o, const int64_t *sizes) {
+/* Axes of size 1 where another operand has more elements: as if they were not there. */
+static void drop_repeated(Builder *b, Operand *o, const TensorType *x, const int64_t *sizes) {
     int64_t dims[MAX_RANK];
-    for (int i = 0; i < o->t.rank; i++) dims[i] = sizes[o->t.label[i]];
-    return b_broadcast(b, o->x, o->t.rank, dims);
+    Term left = {0};
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dims[i] != sizes[o->t.label[i]]) continue;
+        dims[left.rank] = x->dims[i];
+        left.label[left.rank++] = o->t.label[i];
+    }
+    if (left.rank == x->rank) return;
+    *o = (Operand){b_reshape(b, o->x, left.rank, dims), left};
 }
 
 void expand_einsum(ExpandCtx *c) {
@@ -240,8 +246,8 @@ void expand_einsum(ExpandCtx *c) {
         uint64_t needed = labels_of(&e.out);
         for (int m = k + 1; m < e.n; m++) needed |= labels_of(&e.in[m]);
         Operand next = {c->x[k], e.in[k]};
+        drop_repeated(b, &next, types[k], e.sizes);
         take_diagonals(b, &next);
-        next.x = grow_dots(b, &next, e.sizes);
         sum_unneeded(b, &next, needed | (k ? labels_of(&have.t) : 0));
         have = k ? multiply(b, &have, &next, needed, e.sizes) : next;
     }
