@@ -93,42 +93,65 @@ static const TensorType token_type = {.dtype = DT_f32};
 
 /* ---- forward: what a turn leaves */
 
-/* Whether random numbers or results of host calls are made inside a branch of the loop. */
-static bool has_hidden_draws(const Graph *g, const Node *loop) {
-    for (NodeId id = 1; id < g->nnodes; id++) {
-        const Node *n = graph_node(g, id);
-        if (n->kind != N_DRAW && (n->kind != N_HOST || !n->nout)) continue;
-        bool in_branch = false;
-        for (RegionId r = n->region; r; r = g->regions[r].parent) {
-            if (in_branch && (r == loop->regions[0] || r == loop->regions[1])) return true;
-            const Node *owner = graph_node(g, g->regions[r].owner);
-            in_branch |= g->regions[r].owner && owner->kind == N_IF;
-        }
-    }
-    return false;
+/* What each turn leaves: values of the loop, and handles that show them in its own regions. */
+typedef struct Left {
+    Value *of;
+    Handles shown;
+} Left;
+
+static void add_left(Left *l, Value of, Tensor *take) {
+    l->of = checked(realloc(l->of, (size_t)(l->shown.n + 1) * sizeof *l->of));
+    l->of[l->shown.n] = of;
+    add_handle(&l->shown, take);
+    tensor_unref(take);
 }
 
-/* The carried values, draws, results of host calls and what was popped. Only what stands in the
- * loop's own regions: draws deeper inside have no place on the stack. */
-static Status list_left(Capture *c, const LoopGrad *f, Handles *left) {
+static void drop_left(Left *l) {
+    drop_handles(&l->shown);
+    free(l->of);
+}
+
+/* Random numbers and results of host calls are not made twice. */
+static bool is_made_once(const Node *n) { return n->kind == N_DRAW || n->kind == N_HOST; }
+
+/* The loop's own region that r stands in, inside of branches only; 0: none. */
+static RegionId part_around(const Graph *g, const Node *loop, RegionId r) {
+    while (r != loop->regions[0] && r != loop->regions[1]) {
+        if (graph_node(g, g->regions[r].owner)->kind != N_IF) return 0;
+        r = g->regions[r].parent;
+    }
+    return r;
+}
+
+/* What is made once inside of branches, which hand it out. */
+static void add_hidden(Capture *c, NodeId loop, Left *left) {
+    Graph *g = capture_graph(c);
+    for (NodeId id = 1, end = g->nnodes; id < end; id++) {
+        const Node *n = graph_node(g, id);
+        RegionId part = is_made_once(n) ? part_around(g, graph_node(g, loop), n->region) : 0;
+        for (int i = 0; part && part != n->region && i < n->nout; i++) {
+            Value of = n->out[i];
+            add_left(left, of, capture_symbol(c, graph_visible(g, of, part)));
+            n = graph_node(g, id);
+        }
+    }
+}
+
+/* The carried values, draws, results of host calls and what was popped. What is drawn in loops
+ * inside has no place on the stack. */
+static void list_left(Capture *c, const LoopGrad *f, Left *left) {
     const Graph *g = capture_graph(c);
     const Node *loop = graph_node(g, f->node);
-    if (has_hidden_draws(g, loop))
-        return FAIL(UNSUPPORTED, "the gradient of a loop: random numbers or host calls inside a "
-                                 "branch of its body cannot be repeated");
-    for (int i = 0; i < f->n; i++) add_handle(left, f->params[i]);
+    for (int i = 0; i < f->n; i++) add_left(left, f->params[i]->symbol, tensor_ref(f->params[i]));
     for (int part = 0; part < 2; part++)
         for (NodeId id = g->regions[loop->regions[part]].first; id; id = graph_node(g, id)->after) {
             const Node *n = graph_node(g, id);
-            if (n->kind != N_DRAW && n->kind != N_HOST && n->kind != N_POP) continue;
-            for (int i = 0; i < n->nout; i++) {
-                bool has = n->kind == N_POP;
-                Tensor *t = has ? tensor_ref(capture_kept(c, id)[i]) : capture_symbol(c, n->out[i]);
-                add_handle(left, t);
-                tensor_unref(t);
-            }
+            for (int i = 0; i < n->nout && is_made_once(n); i++)
+                add_left(left, n->out[i], capture_symbol(c, n->out[i]));
+            for (int i = 0; i < n->nout && n->kind == N_POP; i++)
+                add_left(left, n->out[i], tensor_ref(capture_kept(c, id)[i]));
         }
-    return OK;
+    add_hidden(c, f->node, left);
 }
 
 /* ---- backward: one turn */
@@ -138,7 +161,7 @@ typedef struct Back {
     LoopGrad *f;
     const GradFlow *flow;
     int64_t stack; /* of what the turns left */
-    Handles left;
+    Left left;
 } Back;
 
 /* What a walk through a turn starts from and ends at. */
@@ -157,9 +180,9 @@ static void add_root(Walk *w, Tensor *root, Tensor *seed) {
 
 /* The turn's values, from the stack, into the mapping; what is differentiated is a leaf. */
 static void pop_turn(const Back *b, Mapping *m) {
-    Tensor **out = checked(calloc((size_t)b->left.n + 1, sizeof *out));
+    Tensor **out = checked(calloc((size_t)b->left.shown.n + 1, sizeof *out));
     capture_pop(b->c, b->stack, out);
-    for (int i = 0; i < b->left.n; i++) m->values[b->left.t[i]->symbol] = out[i];
+    for (int i = 0; i < b->left.shown.n; i++) m->values[b->left.of[i]] = out[i];
     free(out);
 }
 
@@ -379,18 +402,18 @@ static Status loop_flow(void *ctx, const GradFlow *flow) {
     Tensor **first = checked(calloc(2 * all, sizeof *first)), **out = first + all;
     Back b = {.c = capture_now, .f = f, .flow = flow};
     RegionId body = graph_node(capture_graph(b.c), f->node)->regions[1];
-    Status status = list_left(b.c, f, &b.left);
-    if (status == OK) status = start_back(f, flow->g, first);
+    list_left(b.c, f, &b.left);
+    Status status = start_back(f, flow->g, first);
     if (status == OK) {
         b.stack = capture_stack(b.c);
-        status = capture_push(b.c, body, b.stack, b.left.n, b.left.t);
+        status = capture_push(b.c, body, b.stack, b.left.shown.n, b.left.shown.t);
         capture_stack_note(b.c, b.stack)->link = link_ref(f->link);
     }
     if (status == OK) status = run_back(&b, first, out);
     if (status == OK) status = hand_back(f, flow, out);
     for (size_t i = 0; i < 2 * all; i++) tensor_unref(first[i]);
     free(first);
-    drop_handles(&b.left);
+    drop_left(&b.left);
     drop_came(f);
     return status;
 }

@@ -296,6 +296,27 @@ def test_random_numbers_are_those_of_the_first_run() -> None:
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
 
 
+def test_random_numbers_in_branches_of_a_loop() -> None:
+    def f(x: Tensor) -> Tensor:
+        y = x
+        while y.sum() < 40:
+            if y.max() > 3:
+                y = y * x + ops.dropout(y, 0.5, training=True)
+            else:
+                y = y + ops.rand((2,)).astype(ms.float64) * x
+                if y.min() > 1:
+                    y = y * ops.dropout(x, 0.2, training=True)
+            y = y + 1
+        return (y * y).sum()
+
+    for order in (1, 2):
+        found = []
+        for g in (nested(f, order), ms.jit(nested(f, order))):
+            ms.set_seed(3)
+            found.append([g(vector(1.1, 1.7)).asnumpy(), g(vector(1.5, 0.7)).asnumpy()])
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+
+
 def test_sizes_that_vary() -> None:
     compiled = ms.jit(nested(while_in_if_in_while, 2))
     for n in (2, 3, 5, 4):
