@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "kernels/copy.h"
+#include "kernels/half.h"
 #include "kernels/loops.h"
 
 enum { GRAIN = 32768, BLOCK = 512 };
@@ -58,15 +59,6 @@ static void write_row(const Scatter *s, int64_t n, char *dst, int64_t to, const 
         write_blocks(s, n, dst, to, src, from);
 }
 
-static void add_half(DType dtype, uint16_t *to, uint16_t v) {
-    const CtLoops *l = loops(DT_f32);
-    float x, y;
-    l->load[dtype](1, &x, to);
-    l->load[dtype](1, &y, &v);
-    x += y;
-    l->store[dtype](1, to, &x);
-}
-
 void scatter_numbers(ScatterMode mode, DType dtype, int64_t n, char *dst, const int64_t *offsets,
                      const char *src, int64_t step) {
 #define EACH(T, statement)                                                                         \
@@ -84,8 +76,8 @@ void scatter_numbers(ScatterMode mode, DType dtype, int64_t n, char *dst, const 
     switch (dtype) {
     case DT_f32: EACH(float, *to += v);
     case DT_f64: EACH(double, *to += v);
-    case DT_f16:
-    case DT_bf16: EACH(uint16_t, add_half(dtype, to, v));
+    case DT_f16: EACH(uint16_t, *to = f32_to_f16(f16_to_f32(*to) + f16_to_f32(v)));
+    case DT_bf16: EACH(uint16_t, *to = f32_to_bf16(bf16_to_f32(*to) + bf16_to_f32(v)));
     case DT_bool: EACH(uint8_t, *to |= v);
     default: break;
     }
