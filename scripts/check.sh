@@ -101,8 +101,10 @@ check_fuzz() {
     need_venv pytest
     need_diptych
     mkdir -p build/programs
-    PYTHONHASHSEED=0 .venv/bin/python tests/python/test_stage_fuzz.py \
-        "${FUZZ_SEED:-$(date +%Y%m%d)}" "${FUZZ_PROGRAMS:-300}" build/programs
+    for fuzz in stage gradient; do
+        PYTHONHASHSEED=0 .venv/bin/python "tests/python/test_${fuzz}_fuzz.py" \
+            "${FUZZ_SEED:-$(date +%Y%m%d)}" "${FUZZ_PROGRAMS:-300}" build/programs
+    done
 }
 
 # The Python tests against a package built without oneDNN.
