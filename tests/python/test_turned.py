@@ -175,3 +175,13 @@ def test_strided_indices_are_looked_at() -> None:
     rows = ms.Tensor(np.array([[0, 5, 1], [7, 2000, 0]])).T
     with pytest.raises(IndexError, match=r"\[1, 1\] is 2000"):
         ops.gather(x, rows, 0)
+
+
+def test_nothing_of_much() -> None:
+    """Empty results of large inputs, which need no copy of them."""
+    x = ms.Tensor(values((300, 200), "f32")).T
+    rows, columns = ops.topk(x, 0)
+    assert rows.shape == columns.shape == (200, 0)
+    assert ops.pad(x, (-300, 0)).shape == (200, 0)
+    assert ops.dense(x[:0], x).shape == (0, 200)
+    assert ops.tile(x, (2, 0)).shape == (400, 0)
