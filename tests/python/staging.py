@@ -13,7 +13,7 @@ import pytest
 
 import diptych as ms
 from diptych.stage.errors import GraphError
-from diptych.stage.growing import Counted
+from diptych.stage.lengths import Counted
 from diptych.stage.result import flatten
 from diptych.stage.stage import stage
 

@@ -13,7 +13,7 @@ from .. import _core
 from .._core import Tensor
 from ..context import get_context
 from ..stage.builder import Free
-from ..stage.growing import Lengths
+from ..stage.lengths import Lengths
 from ..stage.result import Staged
 from ..stage.stage import Seal, stage
 from . import mode
@@ -86,9 +86,7 @@ def capture(
     staged, gradient = _captured(capture_mode, fn, args, kwargs, signature, free, lengths)
     why = staged.bound_to_sizes
     if for_any_size and staged.raises:
-        plain, plain_gradient = _captured(
-            capture_mode, fn, args, kwargs, signature, None, lengths
-        )
+        plain, plain_gradient = _captured(capture_mode, fn, args, kwargs, signature, None, lengths)
         if plain.raises != staged.raises:  # Python code that takes no Sizes for ints
             staged, gradient = plain, plain_gradient
             why = "it raises other exceptions while sizes are not known"

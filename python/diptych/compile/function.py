@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from ..stage.growing import Counted, Lengths, known_length
+from ..stage.lengths import Counted, Lengths, known_length
 from ..stage.result import flatten
 from . import expected, mode
 from .signature import Signature, describe, describe_all, same_objects

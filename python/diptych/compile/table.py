@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import Parameter, Tensor
 from ..common.mutables import plain_type
 from ..stage.builder import Free
-from ..stage.growing import Lengths
+from ..stage.lengths import Lengths
 from .signature import Signature
 from .sized import Sized
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .._core import Tensor
 from .frame import Frame
-from .growing import Counted
+from .lengths import Counted
 from .outcome import Fork, Outcome, Status, leaves
 
 if TYPE_CHECKING:

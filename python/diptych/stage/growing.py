@@ -19,6 +19,7 @@ from ..common.indexing import index_get, index_set
 from .carried import ChangesType, Spec, build, spec_of, take_apart, zeros
 from .errors import GraphError, GraphTypeError
 from .frame import Frame
+from .lengths import Counted
 from .result import Place
 from .values import Choice, Scalar
 
@@ -27,38 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROWS",
-    "Counted",
-    "Counting",
     "Growing",
     "Grows",
-    "Lengths",
     "ReadWhileGrowing",
     "held_back",
-    "known_length",
     "refuse_reading",
 ]
-
-# What is known of the lengths that only runs can tell, in the order of staging; None: nothing.
-Lengths = tuple[int | None, ...]
-
-
-def known_length(lengths: Lengths | None, event: int) -> int | None:
-    """That of an event; None: it is not known, or not for sure (below 0, see ``counting``)."""
-    known = lengths[event] if lengths is not None and event < len(lengths) else None
-    return None if known is not None and known < 0 else known
-
 
 GROWS = ("append", "extend")  # the methods that a growing list has
 
 _NUMBERS = (bool, int, float)
-
-
-class Counted(Exception):
-    """A run has counted: the ``event``-th length that is known at run time only is ``count``."""
-
-    def __init__(self, event: int, count: int) -> None:
-        super().__init__(f"a length known at run time only is {count}")
-        self.event, self.count = event, count
 
 
 class Grows(BaseException):
@@ -68,10 +47,6 @@ class Grows(BaseException):
     def __init__(self, roll: Any, owner: list[Any], item: Any) -> None:
         super().__init__()
         self.roll, self.owner, self.item = roll, owner, item
-
-
-class Counting(BaseException):
-    """Staging stops here: what the graph holds counts something, and nothing is known yet."""
 
 
 class ReadWhileGrowing(GraphTypeError):

@@ -28,8 +28,9 @@ from .errors import (
 )
 from .forking import Forking
 from .frame import Frame
-from .growing import GROWS, Counting, Growing, Grows, Lengths, held_back, refuse_reading
+from .growing import GROWS, Growing, Grows, held_back, refuse_reading
 from .journal import Journal
+from .lengths import Lengths, StopToCount
 from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
 from .result import Place
@@ -223,10 +224,10 @@ class Interpreter(Forking):
         """The length to go on with, behind the node that counts it.
 
         Raises:
-            Counting: it is not known, and a run will count it.
+            StopToCount: it is not known, and a run will count it.
         """
         if length is None and self.builder.region is None and not self.survey.is_trying:
-            raise Counting
+            raise StopToCount
         return 1 if length is None else length  # what is not reached may have any
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor, op_table
-from .growing import Counted
+from .lengths import Counted
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter

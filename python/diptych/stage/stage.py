@@ -16,8 +16,8 @@ from ..context import get_context
 from . import measured
 from .builder import Builder, Free
 from .errors import DeadPath, GraphError, GraphTypeError, Poisoned, joined
-from .growing import Counting, Lengths
 from .interpreter import Interpreter
+from .lengths import Lengths, StopToCount
 from .result import (
     ABSENT,
     Argument,
@@ -194,7 +194,7 @@ class _Staging:
             value = self._interp.call(fn, given, named)
         except DeadPath:
             value = None  # it always raises
-        except Counting:
+        except StopToCount:
             return Static(None), []
         return self.structure(value), self._writes()
 
