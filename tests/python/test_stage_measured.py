@@ -109,3 +109,39 @@ def test_the_size_of_a_dimension_that_is_traced_is_refused() -> None:
     traced = ms.jit(lambda x: x[x > 0], capture_mode="trace")
     with pytest.raises(NotImplementedError, match="the size of its result depends on the values"):
         traced(ms.Tensor([1.0, -0.5]))
+
+
+def set_part(x: Any, n: Any) -> Any:
+    x[:n] = 9.0
+    return x
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, n: x[:n],
+        lambda x, n: x[n - 1 : n + 1],
+        lambda x, n: x[-n:] * 2,
+        lambda x, n: x.reshape(2, 3)[..., :n],
+        lambda x, n: x.reshape(2, 3)[None, 1, n - 1 :],
+        lambda x, n: x.reshape(3, 2)[::2][n:, 0],
+        lambda x, n: x[: int(n) : 2],
+        set_part,
+    ],
+)
+def test_bounds_of_slices(fn: Any) -> None:
+    compiled = ms.jit(fn, cache_limit=32)
+    for n in (2, 1, 0, 5, 9, -2):
+        x = [float(i) for i in range(6)]
+        assert plain(compiled(ms.Tensor(x), ms.Tensor(n))) == plain(fn(ms.Tensor(x), ms.Tensor(n)))
+
+
+def test_slices_in_a_loop_on_tensors_are_refused() -> None:
+    def fn(x: Any, n: Any) -> Any:
+        while n < 5:
+            x = x + x[:n].sum()
+            n = n + 1
+        return x
+
+    with pytest.raises(TypeError, match="the bounds of a slice are known at run time only"):
+        ms.jit(fn)(ms.Tensor([1.0, 2.0, 3.0]), ms.Tensor(1))

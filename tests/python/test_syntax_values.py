@@ -520,7 +520,7 @@ class TestBuiltins:
 class TestIndexing:
     """slices, indices, tensors and masks as indices
 
-    what a mask takes is another version for each size.
+    `x[:n]` too; what a mask takes is another version for each size.
     """
 
     def test_static(self) -> None:

@@ -15,6 +15,7 @@ from .frame import Frame
 from .observer import is_library
 from .operators import plain
 from .result import ABSENT, Place
+from .slices import settled_key
 from .values import Choice, LazyText, Scalar, Undef, map_items
 
 if TYPE_CHECKING:
@@ -134,8 +135,15 @@ def delete_attribute(interp: Interpreter, owner: Any, name: str) -> None:
 # ---- items
 
 
-def _plain_key(key: Any) -> Any:
-    return map_items(key, plain) if isinstance(key, tuple) else plain(key)
+def _plain_key(interp: Interpreter, owner: Tensor, key: Any) -> Any:
+    key = tuple(map(_plain_item, key)) if isinstance(key, tuple) else _plain_item(key)
+    return settled_key(interp, owner, key)
+
+
+def _plain_item(item: Any) -> Any:
+    if isinstance(item, slice):
+        return slice(plain(item.start), plain(item.stop), plain(item.step))
+    return map_items(item, plain) if isinstance(item, list) else plain(item)
 
 
 def get_item(interp: Interpreter, owner: Any, key: Any) -> Any:
@@ -145,7 +153,7 @@ def get_item(interp: Interpreter, owner: Any, key: Any) -> Any:
     if isinstance(key, tuple) and any(type(k) is Choice for k in key):
         return interp.lift(lambda *ks: get_item(interp, owner, ks), *key)
     if isinstance(owner, Tensor):
-        key = _plain_key(key)
+        key = _plain_key(interp, owner, key)
         return index_get(owner, key) if _has_late_int(interp, key) else owner[key]
     method = getattr(type(owner), "__getitem__", None)
     if _is_python(method) and not _is_late_index(interp, key):
@@ -220,7 +228,7 @@ def set_item(interp: Interpreter, owner: Any, key: Any, value: Any) -> None:
 
 def _set_in_tensor(interp: Interpreter, owner: Tensor, key: Any, value: Any) -> None:
     writable(interp, owner)
-    key = _plain_key(key)
+    key = _plain_key(interp, owner, key)
     if _has_late_int(interp, key):
         _core.repoint(owner, index_set(owner, key, plain(value)))
     else:

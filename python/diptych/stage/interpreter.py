@@ -30,7 +30,7 @@ from .forking import Forking
 from .frame import Frame
 from .growing import GROWS, Growing, Grows, held_back, refuse_reading
 from .journal import Journal
-from .lengths import Lengths, StopToCount
+from .lengths import Counted, Lengths, StopToCount
 from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
 from .result import Place
@@ -229,6 +229,17 @@ class Interpreter(Forking):
         if length is None and self.builder.region is None and not self.survey.is_trying:
             raise StopToCount
         return 1 if length is None else length  # what is not reached may have any
+
+    def counted(self, count: Tensor) -> int:
+        """A number from 0 on that only a run can tell, as a Python int."""
+        event, length = self.next_length()
+
+        def check(count: Tensor) -> None:
+            if int(count) != length:
+                raise Counted(event, int(count))
+
+        self.builder.host(check, [count])
+        return self.assumed(length)
 
     @property
     def assumes(self) -> bool:
