@@ -26,11 +26,11 @@ typedef double T;
 typedef T V __attribute__((vector_size(VBYTES)));
 typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
 enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256, NEAR = 2048 / sizeof(T) };
-/* Products with strided rows of a, more than FAR_ROWS x FAR_COLUMNS: so many inner steps and
- * columns of b are packed at once. These sizes are the same everywhere, and so are the bits on
- * every set with fused multiply-add: an element is the sum over its inner steps in blocks of KC (or
- * KT), one after the other. */
-enum { KT = 128, NT = 256, FAR_ROWS = 14, FAR_COLUMNS = 256 / sizeof(T) };
+/* Products with strided rows of a, more than FAR_ROWS: so many inner steps and columns of b are
+ * packed at once. These sizes are the same everywhere, and so are the bits on every set with fused
+ * multiply-add: an element is the sum over its inner steps in blocks of KC (or KT), one after the
+ * other. The columns do not count: tiles of one product may have more or fewer of them. */
+enum { KT = 128, NT = 256, FAR_ROWS = 14 };
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -336,7 +336,7 @@ static void run(const Gemm *given) {
     }
     if (g.m == 1 && g.acs == 1 && g.brs == 1)
         return dots(g.a, g.k, g.b, g.bcs, g.n, g.c, g.accumulate);
-    if (g.acs != 1 && g.m > FAR_ROWS && g.n > FAR_COLUMNS) {
+    if (g.acs != 1 && g.m > FAR_ROWS) {
         for (int64_t j = 0; j < g.n; j += NT)
             for (int64_t p = 0; p < g.k; p += KT)
                 run_part(&g, j, min_i64(NT, g.n - j), p, min_i64(KT, g.k - p));
