@@ -1,6 +1,7 @@
 /* Shapes and dtypes of elementwise rows and of their hidden gradient ops. */
 #include <string.h>
 
+#include "ops/functions.h"
 #include "ops/op.h"
 
 static DType promoted(const Op *op, int nin, const TensorType *const *in) {
@@ -35,6 +36,24 @@ Status infer_ewise(const OpCall *c, TensorType *out) {
             TRY(type_broadcast(op->name, &shape, c->in[i], &shape));
     *out = shape;
     out->dtype = (uint8_t)(op->is_predicate || op->ewclass == EW_LOG ? DT_bool : d);
+    return OK;
+}
+
+Status infer_sums_core(const OpCall *c, TensorType *out) {
+    if (c->nin < 2 || c->nin > 64)
+        return FAIL(VALUE, "sums_core: %d terms; it takes 2 to 64", c->nin);
+    *out = *c->in[0];
+    DType d = (DType)out->dtype;
+    if (d >= NREAL || d == DT_bool || dtype_info[d].compute != d)
+        return FAIL(TYPE,
+                    "sums_core: terms are %s; it takes types that are computed in as they are",
+                    dtype_name(d));
+    for (int i = 1; i < c->nin; i++) {
+        char a[200], b[200];
+        if (!type_equal(c->in[i], out))
+            return FAIL(VALUE, "sums_core: term %d is %s, the first is %s; they must be alike", i,
+                        type_text(c->in[i], a, sizeof a), type_text(out, b, sizeof b));
+    }
     return OK;
 }
 

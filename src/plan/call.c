@@ -19,12 +19,13 @@ static Status make_dense(Lower *l, NodeId node, const Kernel *k, const KernelArg
 }
 
 /* Whether another input reads the buffer of input i, but not each element where the result's is
- * written: a view of it. */
+ * written and before: a view of it, or a late term of a sum. */
 static bool is_viewed(const Lower *l, const Node *n, const KernelArgs *a, int i) {
     const Spot *s = &l->plan->spots[n->in[i]];
     for (int k = 0; k < a->nin; k++) {
         const Spot *other = &l->plan->spots[n->in[k]];
         if (k == i || !n->in[k] || other->buffer != s->buffer) continue;
+        if (n->op->id == OP_sums_core && k > 1) return true;
         if (!a->in[k].dense || other->offset || !type_equal(a->in[k].type, a->in[i].type))
             return true;
     }
@@ -32,12 +33,14 @@ static bool is_viewed(const Lower *l, const Node *n, const KernelArgs *a, int i)
 }
 
 /* An elementwise result may take over a dense input's buffer when nobody reads it afterwards: both
- * made in the same region, alike in bytes. The uses of this call are already counted off. Where
- * branches may run at once, others may still read what they share. */
+ * made in the same region, alike in bytes. So may a sum that of its first two terms. The uses of
+ * this call are already counted off. Where branches may run at once, others may still read what
+ * they share. */
 static BufferId dying_input(const Lower *l, const Node *n, const KernelArgs *a, Value out) {
     const TensorType *type = graph_type(l->g, out);
-    if (n->op->kind != K_EWISE && n->op->kind != K_EWGRAD) return 0;
-    for (int i = 0; i < a->nin; i++) {
+    bool is_sum = n->op->id == OP_sums_core;
+    if (n->op->kind != K_EWISE && n->op->kind != K_EWGRAD && !is_sum) return 0;
+    for (int i = 0; i < (is_sum ? 2 : a->nin); i++) {
         if (!n->in[i] || !a->in[i].dense || !type_same_dims(a->in[i].type, type)) continue;
         const Spot *s = &l->plan->spots[n->in[i]];
         const Buffer *b = &l->plan->buffers[s->buffer];

@@ -172,7 +172,17 @@ static Value add_op(Fuzz *f, OpId id, const void *attrs, int nin, const Value *i
     return n ? graph_node(f->g, n)->out[0] : 0;
 }
 
-/* What passes look for: there and back, neutral elements, the same again. */
+/* v and others of its type, one after the other, on either side. */
+static void add_sum(Fuzz *f, Value v) {
+    TensorType type = *graph_type(f->g, v);
+    for (int n = 1 + (int)draw(f, 6); n-- && v;) {
+        Value pair[2] = {v, find_value(f, &type, true)};
+        if (one_in(f, 4)) pair[0] = pair[1], pair[1] = v;
+        v = add_op(f, OP_add, NULL, 2, pair);
+    }
+}
+
+/* What passes look for: there and back, neutral elements, the same again, sums. */
 static void add_bait(Fuzz *f) {
     static const OpId unary[] = {OP_neg,         OP_abs,         OP_relu,       OP_floor,
                                  OP_logical_not, OP_bitwise_not, OP_zeros_like, OP_ones_like,
@@ -188,6 +198,7 @@ static void add_bait(Fuzz *f) {
         if (zeros) v = zeros;
         type = *graph_type(f->g, v);
     }
+    if (one_in(f, 6)) return add_sum(f, v);
     if (one_in(f, 3)) {
         OpId op = unary[draw(f, COUNT_OF(unary))];
         for (int i = 0; i < 2 && v; i++) v = add_op(f, op, NULL, 1, &v);
