@@ -132,8 +132,8 @@ WORD V mod_rest(V a, V b, V n) {
 WORD B vis_mod_near(V x, V y) {
     const V limit = sizeof(V) == 4 ? (V)0x1p24 : (V)0x1p53;
     const V most = sizeof(V) == 4 ? (V)FLT_MAX : (V)DBL_MAX;
-    bool exact = sizeof(V) == 4 || WORDS_FUSED;
-    return band(exact, band(vlt(vabs(x), vabs(y) * limit), vle(vabs(y), most)));
+    B is_near = band(vlt(vabs(x), vabs(y) * limit), vle(vabs(y), most));
+    return sizeof(V) == 4 || WORDS_FUSED ? is_near : (B)0;
 }
 WORD V vtruncmod_near(V x, V y) {
     V a = vabs(x), b = vabs(y), r = mod_rest(a, b, vtrunc(a / b));
