@@ -194,11 +194,40 @@ static int64_t append(Term *order, const Term *t, uint64_t set, const int64_t *s
     return n;
 }
 
+static Status too_many_axes(void) {
+    return FAIL(UNSUPPORTED,
+                "einsum: a product on the way has more than %d axes; "
+                "give the tensors in another order",
+                MAX_RANK);
+}
+
+/* left times right where nothing is summed: element by element, over the labels of left and then
+ * those that right alone has. */
+static Operand multiply_elements(Builder *b, const Operand *left, const Operand *right,
+                                 const int64_t *sizes) {
+    uint64_t l = labels_of(&left->t), r = labels_of(&right->t);
+    Term z = left->t, y = {0};
+    append(&z, &right->t, r & ~l, sizes);
+    if (z.rank > MAX_RANK && b->status == OK) b->status = too_many_axes();
+    if (b->status != OK) return *left;
+    int64_t dims[MAX_RANK], ones[MAX_RANK];
+    for (int i = 0; i < z.rank; i++) {
+        bool in_left = l >> z.label[i] & 1, in_right = r >> z.label[i] & 1;
+        dims[i] = in_left ? sizes[z.label[i]] : 1;
+        ones[i] = in_right ? sizes[z.label[i]] : 1;
+        if (in_right) y.label[y.rank++] = z.label[i];
+    }
+    Ref p = b_reshape(b, left->x, z.rank, dims);
+    Ref q = b_reshape(b, arrange(b, right, &y), z.rank, ones);
+    return (Operand){b_op2(b, OP_mul, NULL, p, q), z};
+}
+
 /* left times right, summed over what both have and nobody needs later. */
 static Operand multiply(Builder *b, const Operand *left, const Operand *right, uint64_t needed,
                         const int64_t *sizes) {
     uint64_t l = labels_of(&left->t), r = labels_of(&right->t);
     uint64_t both = l & r & needed, summed = l & r & ~needed;
+    if (!summed) return multiply_elements(b, left, right, sizes);
     Term x = {0}, y = {0}, z = {0};
     int64_t batch = append(&x, &left->t, both, sizes);
     append(&y, &left->t, both, sizes);
@@ -213,11 +242,7 @@ static Operand multiply(Builder *b, const Operand *left, const Operand *right, u
     Ref q = b_reshape(b, arrange(b, right, &y), 3, (int64_t[]){batch, inner, columns});
     int64_t dims[2 * MAX_RANK];
     for (int i = 0; i < z.rank; i++) dims[i] = sizes[z.label[i]];
-    if (z.rank > MAX_RANK && b->status == OK)
-        b->status = FAIL(UNSUPPORTED,
-                         "einsum: a product on the way has more than %d axes; "
-                         "give the tensors in another order",
-                         MAX_RANK);
+    if (z.rank > MAX_RANK && b->status == OK) b->status = too_many_axes();
     return (Operand){b_reshape(b, b_op2(b, OP_matmul, NULL, p, q), z.rank, dims), z};
 }
 
