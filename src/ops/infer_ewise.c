@@ -57,6 +57,12 @@ Status infer_sums_core(const OpCall *c, TensorType *out) {
     return OK;
 }
 
+/* Graphs with loops run again node by node where a gradient is taken. */
+void grad_sums_core(GradCtx *c) {
+    for (int i = 0; i < c->nin; i++)
+        if (c->want[i]) c->dx[i] = c->g[0];
+}
+
 /* Inputs g, x, y, z, r, absent where the row does not need them: all broadcast to g's shape. */
 Status infer_ewgrad(const OpCall *c, TensorType *out) {
     TensorType shape = *c->in[0];

@@ -111,3 +111,18 @@ def test_large_sums_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None
             step(x, y)
             arena[skip] = step.memory_plan()[0]["arena"]
         assert arena[""] <= arena["sums"]
+
+
+def test_gradients_that_run_the_graph_again() -> None:
+    """A loop's gradient runs the graph node by node: sums in it have gradients, too."""
+
+    def fn(x: ms.Tensor) -> ms.Tensor:
+        y = x * 1
+        while y.sum() < 50:
+            y = y + x + y * x + x * x
+        return (y + x + y * y).sum()
+
+    x = ms.Tensor([1.0, 2.0])
+    compiled = ms.jit(fn)
+    assert ms.grad(compiled)(x).tolist() == ms.grad(fn)(x).tolist()
+    assert "sums_core" in compiled.graphs()[0]
