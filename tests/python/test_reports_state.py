@@ -147,8 +147,10 @@ def test_threads_call_one_function_and_its_gradient() -> None:
 # Ctrl-C (jax#18246).
 
 INTERRUPTED = """
+import signal
 import diptych as ms, numpy as np
 from diptych import ops
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 x = ms.Tensor(np.ones(64, np.float32))
 def chain(x, n):
     for _ in range(n):
