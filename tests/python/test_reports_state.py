@@ -166,6 +166,7 @@ def eager():
     while True:
         chain(x, 1000)
 jitted = ms.jit(lambda x: chain(x, 100))
+jitted(x)  # what an import is interrupted in stays half imported
 try:
     print("ready", flush=True)
     CALL()
