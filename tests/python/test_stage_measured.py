@@ -145,3 +145,11 @@ def test_slices_in_a_loop_on_tensors_are_refused() -> None:
 
     with pytest.raises(TypeError, match="the bounds of a slice are known at run time only"):
         ms.jit(fn)(ms.Tensor([1.0, 2.0, 3.0]), ms.Tensor(1))
+
+
+def test_a_length_that_cannot_be_compiled_leaves_the_cache_sound() -> None:
+    compiled = ms.jit(lambda x: x[x > 0].reshape(2), cache_limit=1, dynamic=False)
+    with pytest.raises(ValueError, match="reshape"):
+        compiled(ms.Tensor([1.0, 2.0, 3.0]))
+    for x in (ms.Tensor([1.0, -1.0, 2.0, -1.0]), ms.Tensor([3.0, 4.0])):
+        assert compiled(x).shape == (2,)

@@ -117,8 +117,9 @@ class Table:
 
     def drop(self, key: Any, entry: Entry) -> None:
         """Forgets a version."""
-        kept = [version for version in self.versions[key] if version.latest is not entry]
-        self.versions[key] = kept
+        kept = [version for version in self.versions.pop(key) if version.latest is not entry]
+        if kept:
+            self.versions[key] = kept
 
     def differs_by_size(self, signature: Signature) -> bool:
         """Whether the function has done something else for too many sizes."""
