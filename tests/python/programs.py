@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 
 class Program:
@@ -232,3 +234,12 @@ def shrunk(text: str, fails: Callable[[str], bool]) -> str:
                 lines, found = fewer, True
                 break
     return "\n".join(lines) + "\n"
+
+
+def load(text: str, folder: Path) -> Any:
+    """The function of a program, in a file so that it has a source."""
+    path = folder / f"program_{abs(hash(text))}.py"
+    path.write_text(text)
+    names: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), names)
+    return names["f"]

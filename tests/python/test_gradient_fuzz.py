@@ -12,10 +12,10 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from programs import load
 
 import diptych as ms
 
@@ -97,15 +97,6 @@ class Program:
             self._add(indent + 1, f"if {self._name()}.sum() > 1.5:")
             self._add(indent + 2, "break")
         self._add(indent + 1, f"{count} = {count} + 1")
-
-
-def load(text: str, folder: Path) -> Any:
-    """The function of a program, in a file so that it has a source."""
-    path = folder / f"program_{abs(hash(text))}.py"
-    path.write_text(text)
-    names: dict[str, Any] = {}
-    exec(compile(text, str(path), "exec"), names)
-    return names["f"]
 
 
 def nested(fn: Callable, order: int) -> Callable:

@@ -15,21 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import Program, shrunk
+from programs import Program, load, shrunk
 from staging import Compiled, outcome, tensors
 
 import diptych as ms
 
 _INPUTS = [(-3.0, 2.0), (0.0, 0.0), (1.0, 5.0), (4.0, -1.0), (7.0, 3.0)]
-
-
-def load(text: str, folder: Path) -> Any:
-    """The function of a program, in a file so that it has a source."""
-    path = folder / f"program_{abs(hash(text))}.py"
-    path.write_text(text)
-    names: dict[str, Any] = {}
-    exec(compile(text, str(path), "exec"), names)
-    return names["f"]
 
 
 def tensors_in(value: Any) -> list[ms.Tensor]:
