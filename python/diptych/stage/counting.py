@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from .._core import Tensor
 from .frame import Frame
 from .lengths import Counted
-from .outcome import Fork, Outcome, Status, leaves
+from .outcome import Fork, Outcome, Status, renamed
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
     from .rolling import Rounds
 
-__all__ = ["MOST_ROUNDS", "count_rounds"]
+__all__ = ["count_rounds"]
 
-MOST_ROUNDS = 48
+_MOST_ROUNDS = 48
 
 
 def at_least(rounds: int) -> int:
@@ -36,7 +36,7 @@ def count_rounds(
     event, length = interp.next_length()
     is_exact = length is not None and length >= 0
     known = abs(length or 0)
-    if known > MOST_ROUNDS:
+    if known > _MOST_ROUNDS:
         return None
 
     def is_open(i: int, truth: bool | Tensor) -> bool:
@@ -56,11 +56,8 @@ def count_rounds(
 
     def go(i: int, truth: bool | Tensor) -> Outcome:
         while is_open(i, truth):
-            out = rounds.body()
+            out = renamed(rounds.body(), Status.CONTINUE, Status.NORMAL)
             i += 1
-            for leaf in leaves(out):
-                if leaf.status is Status.CONTINUE:
-                    leaf.status = Status.NORMAL
             if isinstance(out, Fork):
                 return interp.resume(
                     frame, out, lambda _, i=i: go(i, interp.condition_of(rounds.test()))

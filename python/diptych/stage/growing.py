@@ -19,7 +19,6 @@ from ..common.indexing import index_get, index_set
 from .carried import ChangesType, Spec, build, spec_of, take_apart, zeros
 from .errors import GraphError, GraphTypeError
 from .frame import Frame
-from .lengths import Counted
 from .result import Place
 from .values import Choice, Scalar
 
@@ -129,14 +128,7 @@ class Growing:
 
     def end(self, interp: Interpreter) -> None:
         """Behind the loop: the list has its items."""
-        event, length = self._event, self._length
-
-        def check(count: Tensor) -> None:
-            if int(count) != length:
-                raise Counted(event, int(count))
-
-        interp.builder.host(check, [self._counted(interp)])
-        length = interp.assumed(length)
+        length = interp.checked(self._counted(interp), self._event, self._length)
         rows = ([index_get(b, i) for b in self.buffers] for i in range(length))
         items = [build(self._spec, iter(row)) for row in rows]
         interp.journal.write(Place("contents", self.owner), [*self.owner, *items])

@@ -232,7 +232,10 @@ class Interpreter(Forking):
 
     def counted(self, count: Tensor) -> int:
         """A number from 0 on that only a run can tell, as a Python int."""
-        event, length = self.next_length()
+        return self.checked(count, *self.next_length())
+
+    def checked(self, count: Tensor, event: int, length: int | None) -> int:
+        """The length of an event to go on with; each run checks that it counts as many."""
 
         def check(count: Tensor) -> None:
             if int(count) != length:

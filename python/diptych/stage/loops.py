@@ -12,7 +12,7 @@ from .errors import GraphError, GraphRuntimeError, StaticNeeded
 from .frame import Frame
 from .functions import LateRange
 from .operators import BINARY, COMPARE, binary
-from .outcome import Fork, Outcome, Status, leaves
+from .outcome import Fork, Outcome, Status, leaves, renamed
 from .rolling import Rounds, roll
 from .values import Choice
 
@@ -27,20 +27,13 @@ _numbers = itertools.count()
 _DEEPEST = 16  # Ifs nested by breaks before they are closed
 
 
-def _renamed(out: Outcome, old: Status, new: Status) -> Outcome:
-    for leaf in leaves(out):
-        if leaf.status is old:
-            leaf.status = new
-    return out
-
-
 def _finish(interp: Interpreter, frame: Frame, out: Outcome, orelse: list[ast.stmt]) -> Outcome:
     """The else block where the loop was not left by break; then both go on. A break or continue in
     that block is the outer loop's."""
-    out = _renamed(out, Status.BREAK, Status.LEFT)
+    out = renamed(out, Status.BREAK, Status.LEFT)
     if orelse:
         out = interp.resume(frame, out, lambda _: interp.block(orelse, frame))
-    return interp.simplify(frame, _renamed(out, Status.LEFT, Status.NORMAL))
+    return interp.simplify(frame, renamed(out, Status.LEFT, Status.NORMAL))
 
 
 # ---- for
@@ -92,7 +85,7 @@ def _unrolled(interp: Interpreter, node: ast.For, frame: Frame, items: list[Any]
                 paused.append(i)
                 return interp.leaf(frame)
             assign(interp, frame, node.target, items[i])
-            out = _renamed(interp.block(node.body, frame), Status.CONTINUE, Status.NORMAL)
+            out = renamed(interp.block(node.body, frame), Status.CONTINUE, Status.NORMAL)
             i += 1
             if isinstance(out, Fork):
                 return interp.resume(frame, out, lambda _, i=i: rounds(i, depth + 1))
@@ -203,7 +196,7 @@ def _go_round(
         count += 1
         if count > _MOST_ROUNDS:
             raise _too_many(interp)
-        out = _renamed(rounds.body(), Status.CONTINUE, Status.NORMAL)
+        out = renamed(rounds.body(), Status.CONTINUE, Status.NORMAL)
         if isinstance(out, Fork):
             return interp.resume(frame, out, lambda _: _go_round(interp, frame, rounds))
         frame.locals = out.locals

@@ -17,7 +17,7 @@ from .journal import Delta
 from .result import Place
 from .values import Choice, Dead, LazyText, Scalar, Undef
 
-__all__ = ["Fork", "Join", "Leaf", "Outcome", "Status", "Unjoinable", "leaves"]
+__all__ = ["Fork", "Join", "Leaf", "Outcome", "Status", "Unjoinable", "leaves", "renamed"]
 
 
 class Status(Enum):
@@ -78,6 +78,14 @@ def leaves(outcome: Outcome) -> Iterator[Leaf]:
     else:
         yield from leaves(outcome.then)
         yield from leaves(outcome.orelse)
+
+
+def renamed(out: Outcome, old: Status, new: Status) -> Outcome:
+    """The tree, its ends of one status having another."""
+    for leaf in leaves(out):
+        if leaf.status is old:
+            leaf.status = new
+    return out
 
 
 class Unjoinable(Exception):

@@ -31,7 +31,7 @@ from .errors import DeadPath, GraphTypeError
 from .frame import Frame
 from .growing import Growing, Grows, ReadWhileGrowing
 from .journal import Delta
-from .outcome import Leaf, Outcome, Status, leaves
+from .outcome import Leaf, Outcome, Status, leaves, renamed
 from .reach import reachable
 from .values import Choice, Dead, Scalar, Undef
 
@@ -103,10 +103,7 @@ class _Roll:
             frame.locals[self.next] = self.rounds.test()
             return interp.leaf(frame)
 
-        out = self.rounds.body()
-        for leaf in leaves(out):
-            if leaf.status is Status.CONTINUE:
-                leaf.status = Status.NORMAL
+        out = renamed(self.rounds.body(), Status.CONTINUE, Status.NORMAL)
         return interp.resume(frame, out, again)
 
     def merged(self, out: Outcome) -> tuple[dict[str, Any], set[Status]]:
@@ -414,10 +411,7 @@ def _counted(
 
 def _peel(interp: Interpreter, frame: Frame, rounds: Rounds, entry: bool | Tensor) -> Outcome:
     def first() -> Outcome:
-        out = rounds.body()
-        for leaf in leaves(out):
-            if leaf.status is Status.CONTINUE:
-                leaf.status = Status.NORMAL
+        out = renamed(rounds.body(), Status.CONTINUE, Status.NORMAL)
         return interp.resume(frame, out, lambda _: again())
 
     def again() -> Outcome:
