@@ -42,14 +42,14 @@ ALWAYS V load(const T *p) { return *(const U *)p; }
 ALWAYS void store(T *p, V v) { *(U *)p = v; }
 
 /* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. Each inner step fetches
- * a line of memory from `ahead` on into the cache. */
+ * the line of memory at `ahead` and the one after it into the cache; `ahead` moves by hop. */
 typedef struct Tile {
     int64_t k, ars, acs, bstep, crs;
     const T *a, *b;
     T *c;
     bool accumulate;
     const T *ahead;
-    int64_t astep; /* from one row of a to the next */
+    int64_t hop, astep; /* astep: of `ahead`, from one row of a to the next */
 } Tile;
 enum { LINE = 64 / sizeof(T) };
 
@@ -59,7 +59,7 @@ ALWAYS void tile(const int R, const Tile *t) {
     V acc[MR][2];
     const T *rows[(MR + 2) / 3], *b = t->b;
     const T *ahead = t->ahead;
-    int64_t ars = t->ars, acs = t->acs;
+    int64_t ars = t->ars, acs = t->acs, hop = t->hop;
     UNROLL
     for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
     UNROLL
@@ -68,7 +68,8 @@ ALWAYS void tile(const int R, const Tile *t) {
         V b0 = load(b), b1 = load(b + VL);
         b += t->bstep;
         __builtin_prefetch(ahead, 0, 2);
-        ahead += LINE;
+        __builtin_prefetch(ahead + LINE, 0, 2);
+        ahead += hop;
         UNROLL
         for (int i = 0; i < R; i++) {
             T x = rows[i / 3][i % 3 * ars];
@@ -316,9 +317,9 @@ static void run_turned(const Gemm *g) {
             for (int64_t j = 0; j < g->n; j += NR) {
                 int64_t rows = min_i64(NR, g->n - j);
                 const T *b = (const T *)g->b + j * g->bcs + p;
-                rows_by_panel(
-                    rows, NR,
-                    &(Tile){k, g->bcs, 1, NR, NR, b, x, edge, false, b + NR * g->bcs, g->bcs});
+                rows_by_panel(rows, NR,
+                              &(Tile){k, g->bcs, 1, NR, NR, b, x, edge, false, b + NR * g->bcs,
+                                      LINE, g->bcs});
                 add_turned(edge, rows, cols, (T *)g->c + i * g->crs + j, g->crs,
                            g->accumulate || p > 0);
             }
@@ -349,7 +350,8 @@ static void run(const Gemm *given) {
         for (int64_t p = 0; p < g.k; p += KC) {
             int64_t k = min_i64(KC, g.k - p);
             const T *b = (const T *)g.b + p * g.brs + j * g.bcs;
-            int64_t step = g.brs;
+            const T *next = b + NR * g.bcs;
+            int64_t step = g.brs, hop = g.bcs == 1 ? g.brs : LINE;
             if (g.bcs != 1 || cols < NR || g.m > (g.brs > NEAR ? MR : 3 * MR)) {
                 pack_panel(k, cols, b, g.brs, g.bcs, panel);
                 b = panel;
@@ -357,7 +359,7 @@ static void run(const Gemm *given) {
             }
             rows_by_panel(g.m, cols,
                           &(Tile){k, g.ars, g.acs, step, g.crs, (const T *)g.a + p * g.acs, b,
-                                  (T *)g.c + j, g.accumulate || p > 0, b, 0});
+                                  (T *)g.c + j, g.accumulate || p > 0, next, hop, 0});
         }
     }
 }
@@ -367,7 +369,7 @@ static void run_packed(const Gemm *g) {
     for (int64_t j = 0; j < g->n; j += NR)
         rows_by_panel(g->m, min_i64(NR, g->n - j),
                       &(Tile){g->k, g->ars, g->acs, NR, g->crs, g->a, (const T *)g->b + j * g->k,
-                              (T *)g->c + j, g->accumulate, g->a, 0});
+                              (T *)g->c + j, g->accumulate, g->a, 0, 0});
 }
 
 #define NAME2(isa, ct) gemm_##isa##_##ct
