@@ -25,7 +25,13 @@ typedef double T;
 #endif
 typedef T V __attribute__((vector_size(VBYTES)));
 typedef T U __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
-enum { VL = VBYTES / sizeof(T), NR = 2 * VL, KC = 256, NEAR = 2048 / sizeof(T) };
+enum {
+    VL = VBYTES / sizeof(T),
+    NR = 2 * VL,
+    KC = 256,
+    NEAR = 2048 / sizeof(T),
+    FETCHED = 65536 / sizeof(T)
+};
 /* Products with strided rows of a, more than FAR_ROWS: so many inner steps and columns of b are
  * packed at once. These sizes are the same everywhere, and so are the bits on every set with fused
  * multiply-add: an element is the sum over its inner steps in blocks of KC (or KT), one after the
@@ -326,6 +332,15 @@ static void run_turned(const Gemm *g) {
         }
 }
 
+/* The rows of a into the cache, all at once: another thread may have written them just now, and the
+ * tiles would wait for one line after the other. */
+static void fetch_rows(const Gemm *g) {
+    if (g->m * g->k > FETCHED || g->acs != 1) return;
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t p = 0; p < g->k; p += LINE)
+            __builtin_prefetch((const T *)g->a + i * g->ars + p, 0, 2);
+}
+
 static void run(const Gemm *given) {
     Gemm g = *given;
     if (g.k == 0) return clear(&g);
@@ -343,6 +358,7 @@ static void run(const Gemm *given) {
                 run_part(&g, j, min_i64(NT, g.n - j), p, min_i64(KT, g.k - p));
         return;
     }
+    fetch_rows(&g);
     if (is_turned(&g)) return run_turned(&g);
     T panel[KC * NR] __attribute__((aligned(64)));
     for (int64_t j = 0; j < g.n; j += NR) {
