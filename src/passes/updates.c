@@ -55,7 +55,7 @@ static bool is_early(const Early *o, const bool *early, NodeId id) {
 }
 
 /* Numbers of updates, and what they are made from, that stand behind a gradient go to the front.
- * Their places are 0 then. */
+ * Their places are 0 then; what is put behind one of them comes behind all. */
 static void raise_numbers(Early *o, Graph *g) {
     bool *early = checked(calloc(2 * (size_t)g->nvalues, sizeof *early)),
          *wanted = early + g->nvalues;
@@ -71,11 +71,12 @@ static void raise_numbers(Early *o, Graph *g) {
         int first = edit_is_update(n) ? n->nout + 1 : is ? 0 : n->nin;
         for (int k = first; k < n->nin; k++) wanted[n->in[k]] = early[n->in[k]];
     }
-    NodeId front = g->regions[BODY].first;
+    NodeId front = g->regions[BODY].first, last = 0;
     for (uint32_t i = 1; i <= o->n; i++) {
         NodeId id = o->body[i];
         const Node *n = graph_node(g, id);
         if (!n->nout || !wanted[n->out[0]]) continue;
+        last = id;
         for (int k = 0; k < n->nout; k++) o->def[n->out[k]] = 0;
         if (id == front) {
             front = n->after;
@@ -83,6 +84,10 @@ static void raise_numbers(Early *o, Graph *g) {
         }
         graph_unlink(g, id);
         graph_link(g, id, BODY, front);
+    }
+    for (uint32_t i = 1; i <= o->n; i++) {
+        const Node *n = graph_node(g, o->body[i]);
+        if (n->nout && wanted[n->out[0]]) o->body[i] = last;
     }
     free(early);
 }

@@ -76,6 +76,20 @@ def test_updates_run_as_early_as_they_may(
     assert made[""][2] <= 3 * gradient
 
 
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_an_update_by_gradients_from_outside(optimizer: Callable[[Any], Any]) -> None:
+    """Nothing is computed but the update: its numbers come before it all the same."""
+    made = []
+    for wrap in (ms.jit, lambda f: f):
+        net = Chain()
+        update = optimizer(net.trainable_params())
+        step = wrap(lambda *g, update=update: update(g))
+        for k in range(3):
+            step(*[ops.full(p.shape, 0.1 * k + 0.1) for p in net.trainable_params()])
+        made.append(values(net))
+    assert made[0] == made[1]
+
+
 def test_results_do_not_overwrite_what_a_view_reads() -> None:
     def fn(x: Tensor) -> tuple[Tensor, ...]:
         y, z, w = ops.exp(x), ops.sin(x), ops.tanh(x)
