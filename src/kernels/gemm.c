@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/subnormal.h"
 
 #if defined(__AVX512F__)
 enum { VBYTES = 64, MR = 14 };
@@ -341,7 +342,7 @@ static void fetch_rows(const Gemm *g) {
             __builtin_prefetch((const T *)g->a + i * g->ars + p, 0, 2);
 }
 
-static void run(const Gemm *given) {
+static void run_any(const Gemm *given) {
     Gemm g = *given;
     if (g.k == 0) return clear(&g);
     if (g.n == 1 && g.m > 1 && g.crs == 1) { /* c^T = b^T a^T is a row */
@@ -380,12 +381,24 @@ static void run(const Gemm *given) {
     }
 }
 
-static void run_packed(const Gemm *g) {
+static void run_panels(const Gemm *g) {
     if (g->k == 0) return clear(g);
     for (int64_t j = 0; j < g->n; j += NR)
         rows_by_panel(g->m, min_i64(NR, g->n - j),
                       &(Tile){g->k, g->ars, g->acs, NR, g->crs, g->a, (const T *)g->b + j * g->k,
                               (T *)g->c + j, g->accumulate, g->a, 0, 0});
+}
+
+static void run(const Gemm *g) {
+    FloatMode mode = float_flush();
+    run_any(g);
+    float_set_mode(mode);
+}
+
+static void run_packed(const Gemm *g) {
+    FloatMode mode = float_flush();
+    run_panels(g);
+    float_set_mode(mode);
 }
 
 #define NAME2(isa, ct) gemm_##isa##_##ct

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "base/subnormal.h"
 #include "kernels/kernel.h"
 #include "kernels/loops.h"
 #include "kernels/update.h"
@@ -63,7 +64,9 @@ static void block_range(const Step *s, int64_t begin, int64_t end) {
 
 static void step_range(void *ctx, int64_t begin, int64_t end) {
     const Step *s = ctx;
+    FloatMode mode = float_flush();
     (s->plain ? plain_range : block_range)(s, begin, end);
+    float_set_mode(mode);
 }
 
 static Step step_of(const KernelArgs *a, UpdateRule rule, const double *k) {

@@ -136,6 +136,29 @@ def test_float_floor_division_at_special_values(dtype: Any) -> None:
     same(np.signbit(got[zero]), np.signbit(want[zero]))
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "graph"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_take_subnormals_as_zeros(dtype: Any, wrap: Callable[..., Any]) -> None:
+    """Others keep them, afterwards and in every thread too."""
+    tiny = ms.Tensor(np.full((64, 256), np.finfo(dtype).tiny / 4, dtype))
+    ones = ms.Tensor(np.ones((256, 256), dtype))
+    many = ms.Tensor(np.full(1_000_000, np.finfo(dtype).tiny / 4, dtype))
+    for product in (lambda x, w: x @ w, ops.dense, lambda x, w: ops.matmul(w, x.T)):
+        assert not wrap(product)(tiny, ones).asnumpy().any()
+    same(wrap(lambda x: x * 2)(many).asnumpy(), many.asnumpy() * 2)
+    assert np.finfo(dtype).tiny / 2 > 0
+    assert (np.full(3, np.finfo(dtype).tiny) / 2).all()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "graph"])
+def test_moments_decay_to_zero(wrap: Callable[..., Any]) -> None:
+    """Rounded to nearest, 0.9 times the smallest number is that number again."""
+    n = 100_000
+    accum, zero = ms.Tensor(np.full(n, 1e-44, np.float32)), ops.zeros((n,))
+    step = wrap(lambda p, a, g: ops.momentum(p, a, g, 0.1, 0.9))
+    assert not step(ops.ones((n,)), accum, zero)[1].asnumpy().any()
+
+
 def test_integers_wrap() -> None:
     x = ms.Tensor(np.array([127, -128], np.int8))
     same((x + x).asnumpy(), [-2, 0])
