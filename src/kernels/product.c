@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "kernels/gemm.h"
+#include "kernels/loops.h"
 
 static void swap(int64_t *a, int64_t *b) {
     int64_t t = *a;
@@ -201,7 +202,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-void product_run(const Product *p, DType ct) {
+static void run_grid(const Product *p, DType ct) {
     Grid grid = {.p = p, .ct = ct};
     switch (ct) {
     case DT_f32:
@@ -215,4 +216,42 @@ void product_run(const Product *p, DType ct) {
     int64_t work = divide_up(p->m, grid.rows) * min_i64(grid.width, p->n) * (p->k + 1);
     int64_t grain = max_i64(1, ((int64_t)1 << 18) / max_i64(1, work));
     parallel_for(p->batches * grid.rows * grid.columns, grain, run_tiles, &grid);
+}
+
+/* ---- few rows of x and a large y that lies row by row
+ *
+ * The forward product of a layer splits its weight by rows over the threads, and so does its
+ * update. The gradient of its input would split the weight by columns: each thread would fetch
+ * half of what the others have just written, and take it away from them. In two parts, by terms,
+ * it reads the same rows in the same thread. The parts depend on the sizes only. */
+
+enum { PARTS = 2, PART_BYTES = 65536, LARGE_Y = 32768 };
+
+static bool is_in_parts(const Product *p, DType ct) {
+    bool is_float = ct == DT_f32 || ct == DT_f64, is_plain = !p->bias && !p->row_bias && !p->adds;
+    bool is_small = p->m * p->n <= PART_BYTES / dtype_size(ct) && p->m < EVEN * LEAST_ROWS;
+    return is_float && is_plain && is_small && p->batches == 1 && p->k % PARTS == 0 && p->xk == 1 &&
+           p->yn == 1 && p->n > 1 && p->k * p->n >= LARGE_Y;
+}
+
+static void run_parts(const Product *p, DType ct) {
+    char parts[PARTS * PART_BYTES] __attribute__((aligned(64)));
+    int64_t n = p->m * p->n;
+    Product both = *p; /* a batch of two */
+    both.k = p->k / PARTS;
+    both.nbatch = 1;
+    both.batches = both.dims[0] = PARTS;
+    both.xs[0] = both.k;
+    both.ys[0] = both.k * p->yk;
+    both.out = parts;
+    run_grid(&both, ct);
+    const void *sums[] = {parts, parts + n * dtype_size(ct)};
+    loops(ct)->value[op_get(OP_add)->ew_index](n, p->out, sums);
+}
+
+void product_run(const Product *p, DType ct) {
+    if (is_in_parts(p, ct))
+        run_parts(p, ct);
+    else
+        run_grid(p, ct);
 }

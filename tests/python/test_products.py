@@ -1,5 +1,5 @@
 """Products of sizes around those where the kernel goes another way: panels packed or not, the few
-rows of x turned instead of y, tiles by rows or by columns."""
+rows of x turned instead of y, tiles by rows or by columns, terms in two parts."""
 
 from __future__ import annotations
 
