@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from .. import _core
@@ -153,7 +153,7 @@ _numbers = itertools.count()
 
 def _save(text: str, name: str, folder: str) -> None:
     """Writes a graph's text to ``FOLDER/NUMBER_NAME.txt``."""
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
     name = re.sub(r"\W+", "_", name).strip("_")
-    (place / f"{next(_numbers):03d}_{name}.txt").write_text(text)
+    with open(os.path.join(folder, f"{next(_numbers):03d}_{name}.txt"), "w") as file:
+        file.write(text)

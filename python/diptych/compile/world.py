@@ -8,8 +8,6 @@ attributes of the Cells found there, at any depth.
 from __future__ import annotations
 
 import functools
-import os
-import sysconfig
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -17,18 +15,9 @@ from typing import Any
 from .. import _core
 from .._core import Parameter, Tensor
 from ..stage.result import Place, Read
+from ..stage.source import is_library
 
 __all__ = ["World"]
-
-_LIBRARIES = tuple(
-    os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")
-)
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
-def _is_library(code: types.CodeType) -> bool:
-    """Code of Python, of an installed package or of this one does not change between calls."""
-    return code.co_filename.startswith((*_LIBRARIES, _HERE, "<frozen"))
 
 
 class World:
@@ -105,7 +94,7 @@ class World:
     def _function(self, fn: types.FunctionType) -> None:
         for cell in fn.__closure__ or ():
             self._see(Place("cell", cell))
-        if _is_library(fn.__code__):
+        if is_library(fn.__code__.co_filename):
             return
         for name in _names(fn.__code__):
             if name in fn.__globals__:
@@ -119,7 +108,8 @@ class World:
                 self._see(Place("attr", cell, name))
         for base in type(cell).__mro__:
             for member in vars(base).values():
-                if isinstance(member, types.FunctionType) and not _is_library(member.__code__):
+                is_function = isinstance(member, types.FunctionType)
+                if is_function and not is_library(member.__code__.co_filename):
                     self._todo.append(member)
 
     # ---- during the trace

@@ -12,10 +12,10 @@ from .._core import Parameter, Tensor
 from ..common.indexing import index_get, index_set
 from .errors import GraphTypeError, describe
 from .frame import Frame
-from .observer import is_library
 from .operators import plain
 from .result import ABSENT, Place
 from .slices import settled_key
+from .source import is_library
 from .values import Choice, LazyText, Scalar, Undef, map_items
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from .access import get_attribute, writable
 from .builder import value_id
 from .errors import GraphError, GraphTypeError, describe
 from .functions import FUNCTIONS, TENSOR_METHODS, TEXT_METHODS
-from .observer import is_library
+from .source import is_library
 from .text import is_late
 from .values import Choice, LazyText, Scalar, Undef, contains, map_items
 

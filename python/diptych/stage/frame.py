@@ -8,9 +8,8 @@ import types
 from typing import Any
 
 from .errors import Position
-from .observer import is_library
 from .result import ABSENT, Place
-from .source import Source
+from .source import Source, is_library
 from .values import Undef
 
 __all__ = ["Frame"]

@@ -6,8 +6,6 @@ that are guarded themselves, so a guard can hold on to the object.
 
 from __future__ import annotations
 
-import os
-import sysconfig
 import types
 from typing import Any
 
@@ -16,20 +14,10 @@ from .builder import Builder
 from .result import ABSENT, Place, Read
 from .values import Scalar
 
-__all__ = ["Observer", "is_library"]
+__all__ = ["Observer"]
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_LIBRARIES = tuple(
-    os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")
-)
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST_ITEMS = 10_000
-
-
-def is_library(filename: str) -> bool:
-    """Whether a file belongs to Python, an installed package, or this one: code that does not
-    change between calls."""
-    return filename.startswith((*_LIBRARIES, _HERE, "<frozen"))
 
 
 class Observer:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import os
+import site
 import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Source", "code_for", "find"]
+__all__ = ["Source", "code_for", "find", "is_library"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -36,12 +38,25 @@ class Source:
     global_names: frozenset[str]
 
 
+_LIBRARIES = tuple(
+    os.path.abspath(folder) + os.sep
+    for folder in (os.path.dirname(os.__file__), *site.getsitepackages())
+)
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file belongs to Python, an installed package, or this one: code that does not
+    change, neither between calls nor while it is loaded."""
+    return filename.startswith((*_LIBRARIES, _HERE, "<frozen"))
+
+
 _NAMES = {ast.Attribute: "attr", ast.Name: "id", ast.arg: "arg", ast.keyword: "arg"}
 
 
-def _mangle_private_names(tree: ast.Module) -> None:
+def _mangle_private_names(function: FunctionNode, owner: str) -> None:
     """``__name`` inside ``class C`` means ``_C__name``."""
-    todo: list[tuple[ast.AST, str]] = [(tree, "")]
+    todo: list[tuple[ast.AST, str]] = [(function, owner)]
     while todo:
         node, owner = todo.pop()
         if isinstance(node, ast.ClassDef):
@@ -54,17 +69,25 @@ def _mangle_private_names(tree: ast.Module) -> None:
 
 
 class _File:
-    """The functions of one file by first line."""
+    """A parsed file."""
 
     def __init__(self, filename: str, lines: list[str]) -> None:
         self.filename = filename
         self.lines = lines
-        self.by_line: dict[int, list[FunctionNode]] = {}
-        tree = ast.parse("".join(lines), filename)
-        _mangle_private_names(tree)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                self.by_line.setdefault(_first_line(node), []).append(node)
+        self._tree = ast.parse("".join(lines), filename)
+
+    def functions(self, line: int) -> Iterator[FunctionNode]:
+        """Those that begin at this line, with their names mangled. Only what stands around it is
+        looked at."""
+        todo: list[tuple[ast.AST, str]] = [(self._tree, "")]
+        while todo:
+            node, owner = todo.pop()
+            if isinstance(node, ast.ClassDef):
+                owner = node.name.lstrip("_")
+            if isinstance(node, FunctionNode) and _first_line(node) == line:
+                _mangle_private_names(node, owner)
+                yield node
+            todo.extend((n, owner) for n in ast.iter_child_nodes(node) if _is_around(n, line))
 
     @functools.cached_property
     def codes(self) -> list[types.CodeType]:
@@ -77,10 +100,15 @@ _files: dict[str, _File] = {}
 _found: dict[types.CodeType, Source | None] = {}
 
 
-def _first_line(node: FunctionNode) -> int:
+def _first_line(node: ast.AST) -> int:
     """What ``co_firstlineno`` says: the line of the first decorator, if there is one."""
     decorators = getattr(node, "decorator_list", None)
     return decorators[0].lineno if decorators else node.lineno
+
+
+def _is_around(node: ast.AST, line: int) -> bool:
+    """Nodes without a place (arguments, clauses) are, too."""
+    return not hasattr(node, "lineno") or _first_line(node) <= line <= node.end_lineno
 
 
 def _file(filename: str) -> _File | None:
@@ -144,7 +172,7 @@ def code_for(parent: types.CodeType, node: FunctionNode | ast.ClassDef) -> types
 def _is_stale(source: Source, code: types.CodeType) -> bool:
     """Whether the file has changed since the function was made: what its text compiles to is not
     what runs. Functions with assert are not judged, test runners rewrite them."""
-    if any(isinstance(n, ast.Assert) for n in ast.walk(source.node)):
+    if is_library(source.filename) or any(isinstance(n, ast.Assert) for n in ast.walk(source.node)):
         return False
     same = [
         c.co_code
@@ -165,7 +193,7 @@ def _search(code: types.CodeType) -> Source | None:
     file = _file(code.co_filename)
     if file is None:
         return None
-    matches = [n for n in file.by_line.get(code.co_firstlineno, ()) if _same_function(n, code)]
+    matches = [n for n in file.functions(code.co_firstlineno) if _same_function(n, code)]
     if not matches:
         return None
     node = min(matches, key=_size)  # of lambdas inside one another the innermost
