@@ -14,7 +14,7 @@
 #include "kernels/walk.h"
 
 enum { BLOCK = 512, MAX_OPERANDS = 5, GRAIN = 32768 };
-enum { TILE = 2048, TURNED_ROWS = 16, TURNED_COLS = 64, SHORT_ROW = 64 };
+enum { TILE = 2048, TURNED_ROWS = 16, TURNED_COLS = 96, SHORT_ROW = 64 };
 
 typedef struct Call {
     const KernelArgs *a;
@@ -156,9 +156,8 @@ static void block_range(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- tiles */
 
-typedef union TileBlock {
-    char bytes[TILE * 8];
-    int64_t align;
+typedef struct TileBlock {
+    _Alignas(64) char bytes[TILE * 8]; /* no vector on two cache lines */
 } TileBlock;
 
 /* rows x cols elements of operand i as dense rows, in its own dtype. */
@@ -243,6 +242,16 @@ static void tile_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* Columns of a tile of TURNED_ROWS: whole rows if they fit, which makes the tile one piece of the
+ * result. */
+static int64_t turned_cols(const Call *c, int64_t row, int64_t size) {
+    int64_t widest = max_i64(dtype_size(c->ct), dtype_size(c->a->out[0].type->dtype));
+    for (int i = 0; i < c->n; i++)
+        if (c->in[i]) widest = max_i64(widest, dtype_size(c->in[i]->type->dtype));
+    if (row <= TILE * 8 / TURNED_ROWS / widest) return row;
+    return size >= 4 ? TURNED_COLS : TILE / TURNED_ROWS;
+}
+
 /* Whether the call goes tile by tile, and which tiles. */
 static bool choose_tiles(Call *c) {
     const Walk *w = &c->walk;
@@ -250,8 +259,8 @@ static bool choose_tiles(Call *c) {
     for (int i = 0; i < c->n && row >= SHORT_ROW; i++) {
         int down = c->in[i] ? walk_turned_axis(w, c->walk_index[i]) : -1;
         if (down < 0) continue;
-        bool is_wide = row > TILE / TURNED_ROWS && dtype_size(c->in[i]->type->dtype) >= 4;
-        tiling_init(&c->tiling, w, down, TURNED_ROWS, is_wide ? TURNED_COLS : TILE / TURNED_ROWS);
+        int64_t cols = turned_cols(c, row, dtype_size(c->in[i]->type->dtype));
+        tiling_init(&c->tiling, w, down, TURNED_ROWS, cols);
         return true;
     }
     if (w->rank == 1 || row >= SHORT_ROW) return false;
