@@ -32,8 +32,8 @@
  *   VTABLE(name, ...) vtable(name, i)   a constant table, and its element at a lane's own index
  *   W                       the next wider type, for f32 only: wide(v) -> W, narrow(w) -> V, wnum
  *                           wadd wsub wmul wge wsel
- *   vmullo(a, b, p)         the exact a * b - p for p = vmul(a, b), barring overflow of 2^13 * a
- *                           (f64: 2^27 * a) and underflow of the low half
+ *   vmullo(a, b, p)         the exact a * b - p for p = vmul(a, b) or next to it, barring overflow
+ *                           of 2^13 * a (f64: 2^27 * a) and underflow of the low half
  *
  * math.def defines on top of these: vexp vexp2 vexpm1 vlog vlog2 vlog10 vlog1p vtanh vsigmoid
  * verf verfc verfinv vsin vcos vtan vasin vacos vatan vatan2 vsinh vcosh vasinh vacosh vatanh

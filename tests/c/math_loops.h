@@ -21,7 +21,7 @@
     X(tanh, 1.5)      \
     X(sigmoid, 1.5)   \
     X(erf, 1.5)       \
-    X(erfc, 1.5)      \
+    X(erfc, 2)        \
     X(sin, 1.5)       \
     X(cos, 1.5)       \
     X(tan, 1.5)       \
