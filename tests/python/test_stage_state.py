@@ -1,6 +1,8 @@
 """What staged functions read from and write to the world outside: attributes, globals, closures,
 parameters, random state; nothing is stale, nothing is lost."""
 
+import importlib
+
 import numpy as np
 import pytest
 from staging import Compiled, outcome, plain, tensors
@@ -19,6 +21,36 @@ def both(make, *calls):
         results.append([outcome(lambda call=call, o=obj, f=fn: call(o, f)) for call in calls])
     assert results[0] == results[1]
     return fn.count
+
+
+@pytest.mark.parametrize("edit", ["x + 2", "x * 1", "x.abs()", "x + 1 if x.size else x", "x + 1.0"])
+def test_a_function_whose_file_was_edited_runs_as_python(edit, tmp_path, monkeypatch):
+    file = tmp_path / f"edited_{abs(hash(edit))}.py"
+    file.write_text("class C:\n    def f(self, x):\n        return x + 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module(file.stem)
+    file.write_text(f"class C:\n    def f(self, x):\n        return {edit}\n")
+    with pytest.warns(UserWarning, match="source of C.f changed after import"):
+        assert ms.jit(module.C().f)(ms.Tensor([-1.0])).tolist() == [0.0]
+
+
+def test_private_names_are_those_of_their_class():
+    class Inner:
+        __size = 3
+
+        def __grow(self, x):
+            return (lambda y, by=self.__size: y * by)(x)
+
+        def run(self, x):
+            class Other:
+                __size = 5
+
+                def give(self):
+                    return self.__size
+
+            return self.__grow(x) + Other().give()
+
+    assert ms.jit(Inner().run)(ms.Tensor([2.0])).tolist() == Inner().run(ms.Tensor([2.0])).tolist()
 
 
 def run(*values):

@@ -15,6 +15,7 @@ import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Source", "code_for", "find", "is_library"]
 
@@ -97,7 +98,7 @@ class _File:
 
 
 _files: dict[str, _File] = {}
-_found: dict[types.CodeType, Source | None] = {}
+_found: dict[tuple[types.CodeType, str], Source | None] = {}  # equal code is in many files
 
 
 def _first_line(node: ast.AST) -> int:
@@ -169,17 +170,33 @@ def code_for(parent: types.CodeType, node: FunctionNode | ast.ClassDef) -> types
     return min(matches, key=lambda code: len(list(_codes(code))))
 
 
+def _is_same_constant(a: Any, b: Any) -> bool:
+    """``==`` takes 1 for 1.0 and 0.0 for -0.0."""
+    if isinstance(a, types.CodeType) and isinstance(b, types.CodeType):
+        return _does_the_same(a, b)
+    return a == b if isinstance(a, frozenset) else repr(a) == repr(b)
+
+
+def _does_the_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Equal up to the flags of the module around, which ``==`` looks at."""
+    return (
+        (one.co_code, one.co_names) == (other.co_code, other.co_names)
+        and len(one.co_consts) == len(other.co_consts)
+        and all(map(_is_same_constant, one.co_consts, other.co_consts))
+    )
+
+
 def _is_stale(source: Source, code: types.CodeType) -> bool:
     """Whether the file has changed since the function was made: what its text compiles to is not
     what runs. Functions with assert are not judged, test runners rewrite them."""
     if is_library(source.filename) or any(isinstance(n, ast.Assert) for n in ast.walk(source.node)):
         return False
     same = [
-        c.co_code
+        c
         for c in _files[source.filename].codes
         if c.co_name == code.co_name and c.co_firstlineno == code.co_firstlineno
     ]
-    return bool(same) and code.co_code not in same
+    return bool(same) and not any(_does_the_same(c, code) for c in same)
 
 
 def _global_names(node: FunctionNode) -> frozenset[str]:
@@ -213,6 +230,7 @@ def _search(code: types.CodeType) -> Source | None:
 
 def find(code: types.CodeType) -> Source | None:
     """The source of a code object; None: there is none (C, exec, a shell, an edited file)."""
-    if code not in _found:
-        _found[code] = _search(code)
-    return _found[code]
+    key = code, code.co_filename
+    if key not in _found:
+        _found[key] = _search(code)
+    return _found[key]
