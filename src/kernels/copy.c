@@ -149,7 +149,10 @@ static ParallelBody choose_tiles(Copy *c) {
         return copy_tiles;
     }
     if (w->rank == 1 || row > SHORT_ROW) return NULL;
-    tiling_init(&c->tiling, w, w->rank - 2, TILE / row, row);
+    down = w->rank - 2; /* or, where that is short as well, the longest */
+    for (int i = down - 1; i >= 0 && w->dims[w->rank - 2] <= SHORT_ROW; i--)
+        if (w->dims[i] > w->dims[down]) down = i;
+    tiling_init(&c->tiling, w, down, TILE / row, row);
     return copy_columns;
 }
 

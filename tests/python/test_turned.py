@@ -25,6 +25,13 @@ def test_transposed_copies(dtype: str, axes: tuple[int, ...]) -> None:
     assert (ms.Tensor(x).transpose(axes).contiguous().asnumpy() == x.transpose(axes)).all()
 
 
+@pytest.mark.parametrize("axes", [(0, 2, 4, 1, 3), (1, 0, 3, 4, 2), (4, 3, 2, 1, 0)])
+@pytest.mark.parametrize("shape", [(700, 2, 3, 2, 4), (2, 3, 1500, 2, 3)])
+def test_copies_of_short_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = values(shape, "i32")
+    assert (ms.Tensor(x).transpose(axes).contiguous().asnumpy() == x.transpose(axes)).all()
+
+
 @pytest.mark.parametrize("shape", [(83, 2, 133), (130, 81), (5001, 3), (3, 5001)])
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "i64", "u8", "f16", "bool"])
 def test_transposed_calls(dtype: str, shape: tuple[int, ...]) -> None:
