@@ -256,8 +256,57 @@ static void run_whole(const KernelArgs *a, ReducePass pass, DType ct) {
     lay_out(&r, &(Buf){&line, &one, a->in[0].data, true}, 1);
     run_tiles(&r, &a->out[0]);
 }
-void run_reduce_amax_whole(const KernelArgs *a) { run_whole(a, PASS_ID_max, in_compute(a)); }
-void run_reduce_amin_whole(const KernelArgs *a) { run_whole(a, PASS_ID_min, in_compute(a)); }
+
+/* ---- narrow integers: the op itself takes block by block into one, which has loops of its own */
+
+enum { EXTREME_BYTES = 2048, EXTREME_PARTS = 16 };
+
+typedef struct Extreme {
+    EwLoop *loop;
+    const char *data;
+    int64_t nbytes, size;
+    char parts[EXTREME_PARTS][EXTREME_BYTES];
+} Extreme;
+
+static void extreme_parts(void *ctx, int64_t begin, int64_t end) {
+    Extreme *f = ctx;
+    int64_t share = f->nbytes / EXTREME_PARTS / f->size * f->size;
+    for (int64_t i = begin; i < end; i++) {
+        const char *at = f->data + i * share;
+        const char *stop = i == EXTREME_PARTS - 1 ? f->data + f->nbytes : at + share;
+        memcpy(f->parts[i], at, EXTREME_BYTES);
+        while ((at += EXTREME_BYTES) < stop) {
+            if (stop - at < EXTREME_BYTES) at = stop - EXTREME_BYTES; /* some of it twice */
+            f->loop(EXTREME_BYTES / f->size, f->parts[i], (const void *[]){f->parts[i], at});
+        }
+    }
+}
+
+/* Largest or smallest elements; false: there is no loop, or it would not pay. */
+static bool run_extreme(const KernelArgs *a, int row) {
+    DType d = (DType)a->in[0].type->dtype;
+    EwLoop *const *rows = loops(dtype_info[d].compute)->narrow[d];
+    Extreme f; /* large: set field by field */
+    f.data = a->in[0].data, f.size = dtype_size(d);
+    f.nbytes = type_count(a->in[0].type) * f.size;
+    f.loop = rows ? rows[row] : NULL;
+    if (!f.loop || f.nbytes < 2 * EXTREME_PARTS * EXTREME_BYTES) return false;
+    parallel_for(EXTREME_PARTS, max_i64(GRAIN * EXTREME_PARTS / f.nbytes, 1), extreme_parts, &f);
+    char *all = f.parts[0];
+    for (int i = 1; i < EXTREME_PARTS; i++)
+        f.loop(EXTREME_BYTES / f.size, all, (const void *[]){all, f.parts[i]});
+    for (int64_t half = EXTREME_BYTES / 2; half >= f.size; half /= 2)
+        f.loop(half / f.size, all, (const void *[]){all, all + half});
+    memcpy(a->out[0].data, all, (size_t)f.size);
+    return true;
+}
+
+void run_reduce_amax_whole(const KernelArgs *a) {
+    if (!run_extreme(a, EW_ROW_maximum)) run_whole(a, PASS_ID_max, in_compute(a));
+}
+void run_reduce_amin_whole(const KernelArgs *a) {
+    if (!run_extreme(a, EW_ROW_minimum)) run_whole(a, PASS_ID_min, in_compute(a));
+}
 void run_reduce_all_whole(const KernelArgs *a) { run_whole(a, PASS_ID_all, DT_bool); }
 void run_reduce_any_whole(const KernelArgs *a) { run_whole(a, PASS_ID_any, DT_bool); }
 void run_reduce_count_nonzero(const KernelArgs *a) {

@@ -123,6 +123,16 @@ def bfloat16(x: Any) -> ms.Tensor:
     return ms.Tensor(x.astype(np.float32)).astype(ms.bfloat16)
 
 
+@pytest.mark.parametrize("place", [0, 2048, 70_001, 100_001, 100_002])
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i16", "u32"])
+def test_extremes_of_narrow_integers(dtype: str, place: int) -> None:
+    x = values((100_003,), dtype)
+    for op, extreme in [(ops.amax, 101), (ops.amin, np.iinfo(NAMES[dtype]).min)]:
+        y = x + 1
+        y[place] = extreme
+        assert op(ms.Tensor(y)).asnumpy() == extreme
+
+
 @pytest.mark.parametrize("layout", ["plain", "turned", "batches", "dense"])
 @pytest.mark.parametrize("terms", [30, 64, 295])
 def test_large_bfloat16_products(terms: int, layout: str) -> None:
