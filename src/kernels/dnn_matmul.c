@@ -115,15 +115,22 @@ Status prepare_product_dnn(const KernelArgs *a, void **state, size_t *scratch) {
 
 void release_product_dnn(void *state) { release_dnn(state); }
 
+/* copy_strided with the axis innermost along which dst lies dense. */
+static void copy_dense(const int64_t *dims, char *dst, const int64_t *to, const char *src,
+                       const int64_t *from) {
+    int last = to[2] == 1 ? 2 : 1, other = 3 - last;
+    copy_strided(3, (int64_t[]){dims[0], dims[other], dims[last]},
+                 (Place){DT_bf16, dst, (int64_t[]){to[0], to[other], to[last]}},
+                 (Place){DT_bf16, (char *)src, (int64_t[]){from[0], from[other], from[last]}});
+}
+
 /* (batches, rows, k) from src, with zeros up to the `to` terms of dst; steps as {batch, row, k}. */
 static void pad_terms(const int64_t *dims, int64_t to, char *dst, const int64_t *dst_steps,
                       const char *src, const int64_t *src_steps) {
     static const uint16_t zero;
-    copy_strided(3, dims, (Place){DT_bf16, dst, dst_steps},
-                 (Place){DT_bf16, (char *)src, src_steps});
-    copy_strided(3, (int64_t[]){dims[0], dims[1], to - dims[2]},
-                 (Place){DT_bf16, dst + dims[2] * dst_steps[2] * 2, dst_steps},
-                 (Place){DT_bf16, (char *)&zero, (int64_t[]){0, 0, 0}});
+    copy_dense(dims, dst, dst_steps, src, src_steps);
+    copy_dense((int64_t[]){dims[0], dims[1], to - dims[2]}, dst + dims[2] * dst_steps[2] * 2,
+               dst_steps, (const char *)&zero, (int64_t[]){0, 0, 0});
 }
 
 static void run_padded(const KernelArgs *a, const Product *v, int64_t k) {
