@@ -135,3 +135,16 @@ def test_gradients_flow_through_indexing():
         step[i] = 1e-6
         want[i] = (at(a + step) - at(a - step)) / 2e-6
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("key", [np.zeros((0, 3), bool), (np.zeros((0, 3), bool), None),
+                                 (..., np.zeros((3, 2), bool)), [], [[]],
+                                 (slice(None), np.zeros(0, np.int32))])
+def test_empty_arrays(key):
+    x = np.zeros((0, 3, 2), np.float32)
+    assert Tensor(x)[key].shape == x[key].shape
+
+
+def test_empty_array_of_floats():
+    with pytest.raises(IndexError, match="dtype float32"):
+        Tensor([1.0, 2.0])[np.zeros(0, np.float32)]

@@ -23,8 +23,8 @@ def _index_tensor(item: Any) -> Tensor | None:
         return None
     else:
         t = _core.copy_object(item)
-        if t.size == 0:
-            t = t.astype("int64")
+        if t.size == 0 and isinstance(item, (list, tuple)):
+            t = t.astype("int64")  # nothing in it says of which type
     if t.dtype.is_floating_point:
         raise IndexError(
             f"an index is of dtype {t.dtype.name}; indices are ints, slices, None, '...', or "
