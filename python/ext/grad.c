@@ -57,6 +57,12 @@ static PyObject *has_tape(PyObject *module, PyObject *x) {
     return PyBool_FromLong(l && !l->emptied);
 }
 
+/* Also nothing behind it has been walked and emptied. */
+static PyObject *has_whole_tape(PyObject *module, PyObject *x) {
+    (void)module;
+    return PyBool_FromLong(IS_TENSOR(x) && TENSOR(x)->t->link && tape_is_whole(TENSOR(x)->t));
+}
+
 /* ---- walking back */
 
 static bool tensors_of(PyObject *list, bool allow_none, Tensor **out, const char *what) {
@@ -285,6 +291,7 @@ PyMethodDef grad_functions[] = {
     {"add_grad_depth", add_grad_depth, METH_O, NULL},
     {"variable", variable, METH_O, "A handle on the same value to take gradients for."},
     {"has_tape", has_tape, METH_O, "Whether gradients of this value can be taken."},
+    {"has_whole_tape", has_whole_tape, METH_O, "Whether gradients through all of it can be taken."},
     {"gradients", gradients, METH_VARARGS, "gradients(roots, seeds, wrt, create_graph, keep)"},
     {"record", record, METH_VARARGS, "record(name, inputs, outputs, backward)"},
     {"unhook", unhook, METH_VARARGS, NULL},

@@ -564,14 +564,17 @@ static PyObject *graph_fits(PyObject *self, PyObject *none) {
     return p ? PyBool_FromLong(program_fits(p)) : NULL;
 }
 
-/* keep() -> the parameters' present values, for record() later */
-static PyObject *graph_keep(PyObject *self, PyObject *none) {
-    (void)none;
+/* keep(inputs) -> (the parameters' present values, handles of their own on the inputs' values), for
+ * record() later: writes in place point the handles of a caller to other values */
+static PyObject *graph_keep(PyObject *self, PyObject *list) {
     const Program *p = program_of(self);
-    Tensor **values = p ? room(p->nparams) : NULL;
-    if (!values) return NULL;
+    Py_ssize_t n;
+    Tensor **inputs = p ? tensors_of(list, &n) : NULL;
+    Tensor **values = inputs ? room(p->nparams) : NULL;
+    if (!values) return PyMem_Free(inputs), NULL;
     for (uint32_t i = 0; i < p->nparams; i++) values[i] = tensor_ref(p->params[i].param->value);
-    return tuple_of(values, p->nparams);
+    for (Py_ssize_t i = 0; i < n; i++) tensor_ref(inputs[i]);
+    return Py_BuildValue("(NN)", tuple_of(values, p->nparams), tuple_of(inputs, n));
 }
 
 /* record(inputs, kept values of parameters) -> outputs, recorded by the eager tape */
@@ -668,7 +671,7 @@ static PyMethodDef graph_methods[] = {
      "plan"},
     {"fits", graph_fits, METH_NOARGS,
      "Whether the parameters have the types and gradients they were captured with."},
-    {"keep", graph_keep, METH_NOARGS, "The present values of the parameters, for record()."},
+    {"keep", graph_keep, METH_O, "keep(inputs): parameters and inputs as they are, for record()."},
     {"record", graph_record, METH_VARARGS,
      "record(inputs, kept): runs on the eager tape; nothing is written."},
     {"text", graph_text, METH_NOARGS, "The graph as text."},

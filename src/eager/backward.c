@@ -434,3 +434,13 @@ GradLink **tape_leaves(Tensor *root, int *n) {
     free(r.slots);
     return leaves;
 }
+
+bool tape_is_whole(Tensor *root) {
+    Reach r = {0};
+    reach_from(&r, 1, &root, 0);
+    bool is_whole = true;
+    for (int i = 0; i < r.n && is_whole; i++) is_whole = !r.visits[i].link->emptied;
+    free(r.visits);
+    free(r.slots);
+    return is_whole;
+}

@@ -53,6 +53,8 @@ void link_unref(GradLink *l);
 void link_set_owner(GradLink *l, void *owner);
 void *link_owner(const GradLink *l);
 bool link_is_leaf(const GradLink *l);
+/* Whether nothing behind root has been walked back and emptied. */
+bool tape_is_whole(Tensor *root);
 /* A new handle on t's value whose link is `leaf`. */
 Tensor *tape_attach(const Tensor *t, GradLink *leaf);
 

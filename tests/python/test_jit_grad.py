@@ -1,6 +1,7 @@
 """Gradients around and inside compiled calls; GRAPH_MODE; whole training steps."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -396,3 +397,106 @@ def test_gathered_gradients_between_steps() -> None:
     q.grad = None
     f(vector(1, 1), q)
     assert q.grad.tolist() == [1, 1]
+
+
+def rounds(x: ms.Tensor, n: ms.Tensor) -> tuple[ms.Tensor, ms.Tensor]:
+    y, i = x, 0
+    while i < n:
+        y = y * x
+        i += 1
+    return y, x * x
+
+
+def test_gradients_of_calls_that_run_again() -> None:
+    """A loop's gradient runs the forward graph again, on the values of the call: some results
+    unused, inputs made from others of its parameters, given twice, written afterwards."""
+    two = ms.Tensor(np.int32(2))
+    for n in (two, ms.Tensor(np.int32(70))):
+        found = []
+        for fn in (rounds, ms.jit(rounds)):
+            p = ms.Parameter(ms.Tensor([0.75, -1.0, 1.125]), name="p")
+            twice = p * 1.25
+            fn(twice, n)[0].sum().backward()
+            grads = [p.grad]
+            p.grad = None
+            twice = p * 1.25
+            second = fn(twice, n)[1]
+            twice += 1
+            second.sum().backward()
+            found.append([g.asnumpy() for g in (*grads, p.grad)])
+        np.testing.assert_array_equal(*found)
+
+
+def test_gradients_of_calls_whose_inputs_are_written_afterwards() -> None:
+    compiled = ms.jit(rounds)
+    n = ms.Tensor(np.int32(2))
+
+    def slope(fn: Any) -> Any:
+        def value(p: ms.Tensor) -> ms.Tensor:
+            x = p * 2
+            y = fn(x, n)[0].sum()
+            x += 1
+            return y
+
+        return lambda p: ms.grad(value)(p).sum()
+
+    p = ms.Tensor([0.75, -1.0, 1.125])
+    np.testing.assert_array_equal(
+        ms.grad(slope(compiled))(p).asnumpy(), ms.grad(slope(rounds))(p).asnumpy()
+    )
+
+
+def test_gradients_of_calls_that_write_their_inputs() -> None:
+    def fn(x: ms.Tensor, n: ms.Tensor) -> ms.Tensor:
+        y, i = x * x, 0
+        while i < n:
+            x[0] += 1
+            y = y * x
+            i += 1
+        return y
+
+    n = ms.Tensor(np.int32(2))
+    grads = [
+        ms.grad(lambda x, f=f: f(x, n).sum())(ms.Tensor([0.5, 2.0])).asnumpy()
+        for f in (fn, ms.jit(fn))
+    ]
+    np.testing.assert_array_equal(*grads)
+
+
+def test_a_parameter_behind_an_input_counts_once() -> None:
+    p = ms.Parameter(ms.Tensor([0.75, -1.0]), name="p")
+    n = ms.Tensor(np.int32(2))
+
+    def fn(x: ms.Tensor) -> ms.Tensor:
+        i = 0
+        while i < n:
+            x = x * p
+            i += 1
+        return x
+
+    grads = []
+    for f in (fn, ms.jit(fn)):
+        f(p * 3).sum().backward()
+        grads.append(p.grad.asnumpy())
+        p.grad = None
+    np.testing.assert_array_equal(*grads)
+
+
+def test_a_result_walked_back_in_part() -> None:
+    """The sum of losses whose gradients the function has taken: none is left to take."""
+    p = ms.Parameter(ms.Tensor([0.75, -1.0]), name="p")
+
+    def step(x: ms.Tensor) -> ms.Tensor:
+        total = 0.0
+        for i in range(3):
+            loss = (x[i] * p).sum()
+            loss.backward()
+            total = total + loss
+        return total
+
+    x = ms.ops.arange(6).reshape(3, 2) * 0.5
+    results = []
+    for f in (step, ms.jit(step)):
+        results.append((float(f(x)), *p.grad.tolist()))
+        p.grad = None
+    assert results[0] == results[1]

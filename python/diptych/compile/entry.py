@@ -58,9 +58,9 @@ class Entry:
         if self._gradient is None:
             outputs = self._graph.run(inputs)
         else:
-            kept, state = self._graph.keep(), _core.rng_state()
+            (kept, values), state = self._graph.keep(inputs), _core.rng_state()
             outputs = list(self._graph.run(inputs))
-            self._gradient.attach(inputs, outputs, kept, state)
+            self._gradient.attach(values, outputs, kept, state)
         if staged.writes:
             self._write(outputs, leaves)
         return staged.rebuild(outputs, leaves)

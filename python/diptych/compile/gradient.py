@@ -23,17 +23,20 @@ class Gradient:
     """The captured walk back through one graph.
 
     Attributes:
-        results: numbers of the outputs that have gradients.
+        results: numbers of the outputs that have gradients: of those that the function itself has
+            walked back, in full or in part, none can be taken.
         saved: values of the forward graph that the walk reads, as symbolic tensors.
     """
 
     def __init__(self, forward: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         """Captures the walk; ``forward`` is being captured and recorded, ``inputs`` are its
         symbolic inputs."""
-        self.results = [i for i, out in enumerate(outputs) if _core.has_tape(out)]
+        self.results = [i for i, out in enumerate(outputs) if _core.has_whole_tape(out)]
         self._forward = forward
         self._inputs = [i for i, x in enumerate(inputs) if x.requires_grad]
-        self._parameters = [p for p, *_ in forward.params() if p.requires_grad]
+        parameters = [p for p, *_ in forward.params()]
+        self._trained = [i for i, p in enumerate(parameters) if p.requires_grad]
+        self._parameters = [parameters[i] for i in self._trained]
         self._types = [(outputs[i].dtype, outputs[i].shape) for i in self.results]
         self.saved: list[Tensor] = []
         self._graph: Any = None
@@ -62,13 +65,14 @@ class Gradient:
 
     def attach(
         self,
-        inputs: Sequence[Tensor],
+        inputs: tuple[Tensor, ...],
         outputs: list[Tensor],
         kept: tuple[Tensor, ...],
         state: tuple[int, int],
     ) -> None:
         """Hangs the node on the results of one run: replaces entries of ``outputs``, and takes the
-        saved values off their end. ``kept``, ``state``: parameters and random state before it."""
+        saved values off their end. ``inputs``, ``kept``, ``state``: inputs, parameters and random
+        state before it."""
         n = len(outputs) - len(self.saved)
         saved = outputs[n:]
         del outputs[n:]
@@ -78,7 +82,7 @@ class Gradient:
         def walk(grads: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
             records = _core.grad_enabled()
             if records or self._graph is None:
-                return self._again(inputs, kept, state, wrt, grads, records)
+                return self._again(inputs, kept, state, grads, records)
             seeds = [self._seed(k, g) for k, g in enumerate(grads)]
             found: list[Tensor | None] = [None] * len(wrt)
             for i, g in zip(self._given, self._graph.run(seeds + saved), strict=True):
@@ -97,21 +101,30 @@ class Gradient:
 
     def _again(
         self,
-        inputs: Sequence[Tensor],
+        inputs: tuple[Tensor, ...],
         kept: tuple[Tensor, ...],
         state: tuple[int, int],
-        wrt: list[Tensor],
         grads: tuple[Tensor | None, ...],
         records: bool,
     ) -> tuple[Tensor | None, ...]:
         """The forward graph runs once more, on the eager tape, with the same random numbers;
-        ``records``: the walk is recorded itself."""
+        ``records``: the walk is recorded itself. It starts from variables of its own: the walk
+        ends there, also where one of them was made from another."""
+        given, values = list(inputs), list(kept)
+        wrt = _variables(given, self._inputs) + _variables(values, self._trained)
         now = _core.rng_state()
         _core.set_rng_state(*state)
         try:
-            outputs = self._forward.record(list(inputs), kept)
+            outputs = self._forward.record(given, values)
         finally:
             _core.set_rng_state(*now)
-        roots = [outputs[i] for i in self.results]
-        seeds = list(grads)
-        return tuple(_core.gradients(roots, seeds, wrt, records, records))
+        used = [k for k, g in enumerate(grads) if g is not None]
+        roots = [outputs[self.results[k]] for k in used]
+        return tuple(_core.gradients(roots, [grads[k] for k in used], wrt, records, records))
+
+
+def _variables(values: list[Tensor], places: list[int]) -> list[Tensor]:
+    """Replaces values at places by variables."""
+    for i in places:
+        values[i] = _core.variable(values[i])
+    return [values[i] for i in places]
