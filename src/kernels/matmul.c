@@ -2,27 +2,7 @@
  * type for all other dtypes. */
 #include "kernels/product.h"
 
-#include "kernels/gemm.h"
-#include "kernels/loops.h"
 #include "kernels/through.h"
-
-#define DECLARE(isa) extern const GemmKernels gemm_##isa##_f32, gemm_##isa##_f64;
-#define TABLE(isa)                                                                                 \
-    { &gemm_##isa##_f32, &gemm_##isa##_f64 }
-DECLARE(base)
-#if defined(__x86_64__)
-DECLARE(avx2)
-DECLARE(avx512)
-#endif
-static const GemmKernels *const tables[NISAS][2] = {
-    TABLE(base),
-#if defined(__x86_64__)
-    TABLE(avx2),
-    TABLE(avx512),
-#endif
-};
-
-const GemmKernels *gemm(DType dtype) { return tables[isa_level()][dtype == DT_f64]; }
 
 const char *can_gemm(const KernelArgs *a) {
     DType d = a->in[0].type->dtype;

@@ -8,6 +8,24 @@
 #include "kernels/gemm.h"
 #include "kernels/loops.h"
 
+#define DECLARE(isa) extern const GemmKernels gemm_##isa##_f32, gemm_##isa##_f64;
+#define TABLE(isa)                                                                                 \
+    { &gemm_##isa##_f32, &gemm_##isa##_f64 }
+DECLARE(base)
+#if defined(__x86_64__)
+DECLARE(avx2)
+DECLARE(avx512)
+#endif
+static const GemmKernels *const tables[NISAS][2] = {
+    TABLE(base),
+#if defined(__x86_64__)
+    TABLE(avx2),
+    TABLE(avx512),
+#endif
+};
+
+const GemmKernels *gemm(DType dtype) { return tables[isa_level()][dtype == DT_f64]; }
+
 static void swap(int64_t *a, int64_t *b) {
     int64_t t = *a;
     *a = *b;
