@@ -81,13 +81,13 @@ static bool tensors_of(PyObject *list, bool allow_none, Tensor **out, const char
     return true;
 }
 
-/* gradients(roots, seeds, wrt, create_graph, keep) -> list of Tensor or None */
+/* gradients(roots, seeds, wrt, create_graph, keep, partial=False) -> list of Tensor or None */
 static PyObject *gradients(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *roots, *seeds, *wrt;
-    int create_graph, keep;
-    if (!PyArg_ParseTuple(args, "O!O!O!pp", &PyList_Type, &roots, &PyList_Type, &seeds,
-                          &PyList_Type, &wrt, &create_graph, &keep))
+    int create_graph, keep, partial = 0;
+    if (!PyArg_ParseTuple(args, "O!O!O!pp|p", &PyList_Type, &roots, &PyList_Type, &seeds,
+                          &PyList_Type, &wrt, &create_graph, &keep, &partial))
         return NULL;
     Py_ssize_t nroots = PyList_GET_SIZE(roots), nwrt = PyList_GET_SIZE(wrt);
     if (PyList_GET_SIZE(seeds) != nroots)
@@ -98,7 +98,7 @@ static PyObject *gradients(PyObject *module, PyObject *args) {
     PyObject *list = NULL;
     if (tensors_of(roots, false, in, "roots") && tensors_of(seeds, true, in + nroots, "seeds") &&
         tensors_of(wrt, false, x, "variables")) {
-        GradientsArgs a = {(int)nroots, (int)nwrt, in, in + nroots, x, create_graph, keep};
+        GradientsArgs a = {(int)nroots, (int)nwrt, in, in + nroots, x, create_graph, keep, partial};
         Status status = tape_gradients(&a, out);
         list = status == OK ? PyList_New(nwrt) : raise_status(status);
     }
@@ -292,7 +292,8 @@ PyMethodDef grad_functions[] = {
     {"variable", variable, METH_O, "A handle on the same value to take gradients for."},
     {"has_tape", has_tape, METH_O, "Whether gradients of this value can be taken."},
     {"has_whole_tape", has_whole_tape, METH_O, "Whether gradients through all of it can be taken."},
-    {"gradients", gradients, METH_VARARGS, "gradients(roots, seeds, wrt, create_graph, keep)"},
+    {"gradients", gradients, METH_VARARGS,
+     "gradients(roots, seeds, wrt, create_graph, keep, partial=False)"},
     {"record", record, METH_VARARGS, "record(name, inputs, outputs, backward)"},
     {"unhook", unhook, METH_VARARGS, NULL},
     {0},

@@ -12,6 +12,7 @@ typedef struct Visit {
     GradLink *link;
     Tensor **g;  /* nout gradients so far, NULL where none came; then as many bools (GradFlow) */
     bool needed; /* a wanted leaf lies behind it */
+    bool is_end; /* the walk does not go on behind it */
 } Visit;
 
 /* The nodes reachable from the roots: an array, and a hash table from link to position. */
@@ -91,6 +92,7 @@ static void reach_prepare(Reach *r, const BackwardArgs *a) {
     for (int i = 0; i < a->nleaves; i++) {
         Visit *v = find(r, a->leaves[i]);
         if (v) v->needed = true;
+        if (v) v->is_end = a->ends_at_leaves;
     }
     for (int i = r->n - 1; i >= 0; i--) {
         GradLink *l = r->visits[i].link;
@@ -302,7 +304,7 @@ static Status walk_node(Reach *r, Visit *v, const BackwardArgs *a) {
     GradLink *l = v->link;
     if (!v->g || !v->needed) return OK;
     TRY(run_hooks(v));
-    if (l->is_leaf || l->order < a->since) return OK;
+    if (l->is_leaf || v->is_end || l->order < a->since) return OK;
     if (l->emptied)
         return FAIL(RUNTIME,
                     "the gradient of this result was taken before and its tape is empty (at %s); "

@@ -74,6 +74,7 @@ static Status walk(const GradientsArgs *a, Tensor **out) {
     b.leaves = leaves;
     b.create_graph = a->create_graph;
     b.keep = a->keep;
+    b.ends_at_leaves = a->partial;
     Status status = tape_backward(&b, grads);
     for (int i = 0; i < a->nwrt; i++)
         if (hooks[i]) tape_unhook(a->wrt[i], hooks[i]);
@@ -101,7 +102,8 @@ static bool record_args(const GradientsArgs *a) {
     }
     for (int i = 0; i < a->nwrt; i++) in[2 * a->nroots + i] = a->wrt[i];
     bool recorded = record_open(REC_GRADIENTS, n, in);
-    if (recorded) record_numbers(a->nroots, a->nwrt, a->create_graph | a->keep << 1);
+    if (recorded)
+        record_numbers(a->nroots, a->nwrt, a->create_graph | a->keep << 1 | a->partial << 2);
     free(in);
     return recorded;
 }

@@ -13,6 +13,7 @@ typedef struct GradientsArgs {
     int nroots, nwrt;
     Tensor *const *roots, *const *seeds, *const *wrt; /* seeds may be NULL: ones */
     bool create_graph, keep;
+    bool partial; /* the walk ends at wrt: what lies behind one of them does not reach another */
 } GradientsArgs;
 /* out[i]: new reference, or NULL where no root depends on wrt[i]. */
 Status tape_gradients(const GradientsArgs *a, Tensor **out);

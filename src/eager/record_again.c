@@ -131,7 +131,8 @@ static Status again_param(Again *a, const Command *c, Tensor **out) {
 }
 
 static Status again_gradients(const Command *c, Tensor *const *in, Tensor **out) {
-    GradientsArgs g = {(int)c->a, (int)c->b, in, in + c->a, in + 2 * c->a, c->c & 1, c->c & 2};
+    GradientsArgs g = {(int)c->a,     (int)c->b, in,       in + c->a,
+                       in + 2 * c->a, c->c & 1,  c->c & 2, c->c & 4};
     return tape_gradients(&g, out);
 }
 

@@ -78,6 +78,7 @@ typedef struct BackwardArgs {
     GradLink *const *leaves; /* whose gradients are wanted */
     bool create_graph;       /* record the gradient computation itself */
     bool keep;               /* the tape may be walked again; otherwise it is emptied as it goes */
+    bool ends_at_leaves;     /* `leaves` may be other links: the walk ends there too */
     uint64_t since;          /* links older than this are ends, like leaves; 0: none are */
     Tensor *const *seeds_present; /* NULL, or per root as in GradFlow */
     Tensor **present; /* NULL, or gets a new reference or NULL per leaf, as in GradFlow */

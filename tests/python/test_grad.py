@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -435,3 +436,73 @@ def test_the_name_of_a_custom_gradient_outlives_its_class() -> None:
     y.backward()
     with pytest.raises(RuntimeError, match=r"taken before.*at DoubledX{40}"):
         y.backward()
+
+
+class Squared(nn.Cell):
+    """x * x with a gradient of its own."""
+
+    def construct(self, x: ms.Tensor) -> ms.Tensor:
+        return x * x
+
+    def bprop(self, x: ms.Tensor, out: ms.Tensor, dout: ms.Tensor) -> ms.Tensor:
+        return 2 * x * dout
+
+
+class SquaredFunction(ms.Function):
+    @staticmethod
+    def forward(ctx: ms.Function, x: ms.Tensor) -> ms.Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: ms.Function, grad: ms.Tensor) -> ms.Tensor:
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+@ms.host_callback(out=ms.TensorSpec((2,), ms.float32), vjp=lambda x, g: 2 * x * g)
+def squared_outside(x: np.ndarray) -> np.ndarray:
+    return x * x
+
+
+@pytest.mark.parametrize("square", [Squared(), SquaredFunction.apply, squared_outside])
+def test_gradients_in_python_see_the_values_of_the_call(square: Callable) -> None:
+    def value(x: ms.Tensor) -> ms.Tensor:
+        z = x * 2
+        y = square(z).sum()
+        z += 1
+        z[0] = 7
+        return y
+
+    x = ms.Tensor([0.5, -1.5], ms.float32)
+    for fn in (ms.grad(value), ms.jit(ms.grad(value))):
+        assert fn(x).tolist() == [4, -12]
+
+
+class Scaled(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = ms.Parameter(ms.Tensor([0.5, -1.5]), name="w")
+
+    def construct(self, x: ms.Tensor, y: ms.Tensor) -> ms.Tensor:
+        return ops.tanh(x * self.w) * y
+
+
+def test_recomputed_cells_share_parameters_with_what_is_before_them() -> None:
+    """The gradient of the second run ends at the Cell's inputs, as they were at the call."""
+    found = []
+    for again in (False, True):
+        net = Scaled()
+        if again:
+            net.recompute()
+
+        def loss(net: Scaled = net) -> ms.Tensor:
+            x = net.w * 2 + 1
+            y = net(x, x).sum()
+            x += 1
+            return y
+
+        first = ms.grad(loss, None, [net.w])
+        second = ms.grad(lambda f=first: (f()[0] ** 2).sum(), None, [net.w])
+        loss().backward()
+        found.append([net.w.grad.tolist(), first()[0].tolist(), second()[0].tolist()])
+    np.testing.assert_allclose(*found, rtol=1e-6)

@@ -7,13 +7,14 @@ order.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
-from .._core import Tensor
+from .._core import Parameter, Tensor
 
 __all__ = [
     "Function",
@@ -434,8 +435,16 @@ class Function:
         return record_custom(cls.__name__, args, out, lambda *grads: cls.backward(ctx, *grads))
 
     def save_for_backward(self, *tensors: Tensor) -> None:
-        """Keeps tensors for backward, as ``ctx.saved_tensors``."""
-        self.saved_tensors = tensors
+        """Keeps tensors for backward, as ``ctx.saved_tensors``: their values of now."""
+        self.saved_tensors = tuple(map(present, tensors))
+
+
+def present(x: Any) -> Any:
+    """A tensor of its own with the value and gradient of x: what is written to x later in place
+    does not reach it. Other things: themselves."""
+    if isinstance(x, Parameter):
+        return x.value()
+    return copy.copy(x) if isinstance(x, Tensor) else x
 
 
 def record_custom(name: str, args: Sequence[Any], out: Any, backward: Callable) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .grad import record_custom
+from .grad import present, record_custom
 
 __all__ = ["TensorSpec", "host_callback"]
 
@@ -109,6 +109,7 @@ def host_callback(out: Any, vjp: Callable | None = None) -> Callable[[Callable],
 
         @functools.wraps(fn)
         def called(*args: Any) -> Any:
+            args = tuple(map(present, args))
             made = _host(fn, name, args, specs)
             inputs = [a for a in args if isinstance(a, Tensor)]
             if any(a.requires_grad for a in inputs):

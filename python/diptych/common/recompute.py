@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
-from .grad import enable_grad, no_grad
+from .grad import enable_grad, no_grad, present
 
 __all__ = ["run_recomputed", "tensors_in"]
 
@@ -49,11 +49,12 @@ def run_recomputed(
 ) -> Any:
     """``run(*inputs, **kwargs)`` as one node of the tape. The second run has the parameters and
     random numbers of the first; what it writes to parameters is forgotten."""
-    given = [x for x in (*inputs, *kwargs.values()) if isinstance(x, Tensor)]
+    given = _distinct([x for x in (*inputs, *kwargs.values()) if isinstance(x, Tensor)])
     trained = [p for p in parameters if p.requires_grad]
     if not _core.grad_enabled() or not any(map(_core.has_tape, (*given, *trained))):
         return run(*inputs, **kwargs)
     state, kept = _core.rng_state(), [p.value() for p in parameters]
+    held = {id(x): present(x) for x in given}  # the caller may write theirs in place
     with no_grad():
         out = run(*inputs, **kwargs)
     results = {id(t): t for t in tensors_in(out) if t.dtype.is_floating_point}
@@ -67,7 +68,7 @@ def run_recomputed(
         _put(parameters, kept)
         try:
             with enable_grad():
-                fresh = {id(x): _core.variable(x) for x in given}
+                fresh = {i: _core.variable(x) for i, x in held.items()}
                 made = run(*_replaced(inputs, fresh), **_replaced(kwargs, fresh))
         finally:
             _put(parameters, values)
@@ -78,8 +79,8 @@ def run_recomputed(
         wrt = [fresh[id(x)] for x in given] + list(trained)
         if not used:
             return (None,) * len(wrt)
-        found = _core.gradients([r for r, _ in used], [g for _, g in used], wrt, records, records)
-        return tuple(found)
+        roots, seeds = map(list, zip(*used, strict=True))
+        return tuple(_core.gradients(roots, seeds, wrt, records, records, True))
 
     recorded = _core.record(name, [*given, *trained], list(results.values()), again)
     return _replaced(out, dict(zip(results, recorded, strict=True)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from ..common.grad import no_grad, record_custom
+from ..common.grad import no_grad, present, record_custom
 from ..common.parameter import Parameter, ParameterTuple
 from ..common.recompute import run_recomputed, tensors_in
 from ..compile import compiled_cell
@@ -161,12 +161,13 @@ class Cell(_core.Cell):
             return self._run_cast(inputs, kwargs, dtype)
         if not hasattr(type(self), "bprop"):
             return self.construct(*inputs, **kwargs)
+        given = [present(x) for x in inputs]
         with no_grad():
             out = self.construct(*inputs, **kwargs)
 
         def backward(*grads: Tensor) -> Any:
             dout = grads[0] if isinstance(out, Tensor) else grads
-            return self.bprop(*inputs, out, dout)
+            return self.bprop(*given, out, dout)
 
         return record_custom(type(self).__name__, inputs, out, backward)
 
