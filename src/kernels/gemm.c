@@ -48,13 +48,15 @@ enum { KT = 128, NT = 256, FAR_ROWS = 14 };
 ALWAYS V load(const T *p) { return *(const U *)p; }
 ALWAYS void store(T *p, V v) { *(U *)p = v; }
 
-/* c[R][NR] (+)= a[R][k] b[k][NR]; b moves by bstep elements an inner step. Each inner step fetches
- * the line of memory at `ahead` and the one after it into the cache; `ahead` moves by hop. */
+/* c[R][NR] = a[R][k] b[k][NR], plus `from` if there is one; b moves by bstep elements an inner
+ * step. Each inner step fetches the line of memory at `ahead` and the one after it into the cache;
+ * `ahead` moves by hop. */
 typedef struct Tile {
     int64_t k, ars, acs, bstep, crs;
     const T *a, *b;
     T *c;
-    bool accumulate;
+    const T *from; /* c itself, a bias or NULL */
+    int64_t frs;   /* from one of its rows to the next: 0 for a bias */
     const T *ahead;
     int64_t hop, astep; /* astep: of `ahead`, from one row of a to the next */
 } Tile;
@@ -86,11 +88,18 @@ ALWAYS void tile(const int R, const Tile *t) {
         UNROLL
         for (int q = 0; q < (R + 2) / 3; q++) rows[q] += acs;
     }
+    if (t->from) {
+        UNROLL
+        for (int i = 0; i < R; i++) {
+            const T *from = t->from + i * t->frs;
+            acc[i][0] += load(from);
+            acc[i][1] += load(from + VL);
+        }
+    }
     UNROLL
     for (int i = 0; i < R; i++) {
-        T *to = t->c + i * t->crs;
-        store(to, t->accumulate ? load(to) + acc[i][0] : acc[i][0]);
-        store(to + VL, t->accumulate ? load(to + VL) + acc[i][1] : acc[i][1]);
+        store(t->c + i * t->crs, acc[i][0]);
+        store(t->c + i * t->crs + VL, acc[i][1]);
     }
 }
 
@@ -211,23 +220,39 @@ static void rows_by_panel(int64_t m, int64_t cols, const Tile *all) {
         Tile t = *all;
         t.a += i * t.ars;
         t.c += i * t.crs;
+        if (t.from) t.from += i * t.frs;
         t.ahead += i * t.astep;
         if (cols == NR) {
             tiles[rows](&t);
             continue;
         }
         T edge[MR * NR] __attribute__((aligned(64))), *to = t.c;
-        t.c = edge, t.crs = NR, t.accumulate = false;
+        const T *from = t.from;
+        t.c = edge, t.crs = NR, t.from = NULL;
         tiles[rows](&t);
         for (int64_t r = 0; r < rows; r++, to += all->crs)
             for (int64_t j = 0; j < cols; j++)
-                to[j] = all->accumulate ? to[j] + edge[r * NR + j] : edge[r * NR + j];
+                to[j] = from ? from[r * t.frs + j] + edge[r * NR + j] : edge[r * NR + j];
     }
 }
 
+/* Where the sums of c's columns from j on start, before inner step p: in rows *frs apart. */
+static const T *start_of(const Gemm *g, int64_t j, int64_t p, int64_t *frs) {
+    bool is_begun = g->accumulate || p > 0;
+    *frs = is_begun ? g->crs : 0;
+    if (is_begun) return (const T *)g->c + j;
+    return g->bias ? (const T *)g->bias + j : NULL;
+}
+
+/* The product without inner steps, or before them. */
 static void clear(const Gemm *g) {
-    for (int64_t i = 0; i < g->m && !g->accumulate; i++)
-        memset((T *)g->c + i * g->crs, 0, (size_t)g->n * sizeof(T));
+    for (int64_t i = 0; i < g->m && !g->accumulate; i++) {
+        T *row = (T *)g->c + i * g->crs;
+        if (g->bias)
+            memcpy(row, g->bias, (size_t)g->n * sizeof(T));
+        else
+            memset(row, 0, (size_t)g->n * sizeof(T));
+    }
 }
 
 /* Dot products of one vector with contiguous rows, in lanes of one width everywhere. */
@@ -235,7 +260,8 @@ typedef T Lanes __attribute__((vector_size(64)));
 typedef T FarLanes __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
 enum { NLANES = 64 / sizeof(T) };
 
-static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, T *c, bool add) {
+static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, T *c,
+                 const T *from) {
 #define TERM(p) (*(const FarLanes *)(x + (p)) * *(const FarLanes *)(y + (p)))
     for (int64_t j = 0; j < n; j++) {
         const T *y = rows + j * step;
@@ -257,7 +283,7 @@ static void dots(const T *x, int64_t k, const T *rows, int64_t step, int64_t n, 
         s0 = (s0 + s1) + (s2 + s3);
         T sum = 0;
         for (int i = 0; i < NLANES; i++) sum += s0[i];
-        c[j] = add ? c[j] + sum : sum;
+        c[j] = from ? from[j] + sum : sum;
     }
 #undef TERM
 }
@@ -282,14 +308,17 @@ static void run_part(const Gemm *g, int64_t j0, int64_t n, int64_t p0, int64_t k
     T b[KT * NT] __attribute__((aligned(64))), a[KT * MR + VL] __attribute__((aligned(64)));
     pack(k, n, (const T *)g->b + p0 * g->brs + j0 * g->bcs, g->brs, g->bcs, b);
     uint32_t blocks = blocks_of(g->m);
+    int64_t frs;
+    const T *from = start_of(g, j0, p0, &frs);
     for (int64_t i = 0, rows; i < g->m; i += rows) {
         rows = block_rows(g->m - i, blocks--);
         Tile t = {.ahead = b, .k = k, .ars = g->ars, .acs = g->acs, .bstep = NR, .crs = g->crs};
-        t.accumulate = g->accumulate || p0 > 0;
+        t.frs = frs;
         pack_rows(rows, k, (const T *)g->a + i * g->ars + p0 * g->acs, i + MR_ROOM <= g->m, &t, a);
         for (int64_t j = 0; j < n; j += NR) {
             t.b = b + j * k;
             t.c = (T *)g->c + i * g->crs + j0 + j;
+            t.from = from ? from + i * frs + j : NULL;
             rows_by_panel(rows, min_i64(NR, n - j), &t);
         }
     }
@@ -303,16 +332,22 @@ static bool is_turned(const Gemm *g) {
            room - g->m <= NR / 4;
 }
 
-/* c[cols][rows] (+)= t^T, where rows of t have NR columns. */
-static void add_turned(const T *t, int64_t rows, int64_t cols, T *c, int64_t crs, bool add) {
+/* c[cols][rows] = t^T + from, where rows of t have NR columns. */
+static void add_turned(const T *t, int64_t rows, int64_t cols, T *c, int64_t crs, const T *from,
+                       int64_t frs) {
     T turned[NR * NR] __attribute__((aligned(64)));
     for (int q = 0; q < 4; q++) {
         int64_t i = q / 2 * VL, j = q % 2 * VL;
         transpose_block(t + i * NR + j, NR, turned + j * NR + i, NR);
     }
-    for (int64_t j = 0; j < cols; j++, c += crs)
-        for (int64_t i = 0; i < rows; i++)
-            c[i] = add ? c[i] + turned[j * NR + i] : turned[j * NR + i];
+    for (int64_t j = 0; j < cols; j++, c += crs) {
+        const T *sums = turned + j * NR, *start = from ? from + j * frs : NULL;
+        for (int v = 0; v < 2 && rows == NR; v++) {
+            V sum = load(sums + v * VL);
+            store(c + v * VL, start ? load(start + v * VL) + sum : sum);
+        }
+        for (int64_t i = 0; i < rows && rows < NR; i++) c[i] = start ? start[i] + sums[i] : sums[i];
+    }
 }
 
 static void run_turned(const Gemm *g) {
@@ -324,11 +359,22 @@ static void run_turned(const Gemm *g) {
             for (int64_t j = 0; j < g->n; j += NR) {
                 int64_t rows = min_i64(NR, g->n - j);
                 const T *b = (const T *)g->b + j * g->bcs + p;
+                int64_t frs;
+                const T *from = start_of(g, j, p, &frs);
                 rows_by_panel(rows, NR,
-                              &(Tile){k, g->bcs, 1, NR, NR, b, x, edge, false, b + NR * g->bcs,
-                                      LINE, g->bcs});
+                              &(Tile){.k = k,
+                                      .ars = g->bcs,
+                                      .acs = 1,
+                                      .bstep = NR,
+                                      .crs = NR,
+                                      .a = b,
+                                      .b = x,
+                                      .c = edge,
+                                      .ahead = b + NR * g->bcs,
+                                      .hop = LINE,
+                                      .astep = g->bcs});
                 add_turned(edge, rows, cols, (T *)g->c + i * g->crs + j, g->crs,
-                           g->accumulate || p > 0);
+                           from ? from + i * frs : NULL, frs);
             }
         }
 }
@@ -346,13 +392,14 @@ static void run_any(const Gemm *given) {
     Gemm g = *given;
     if (g.k == 0) return clear(&g);
     if (g.n == 1 && g.m > 1 && g.crs == 1) { /* c^T = b^T a^T is a row */
+        if (g.bias) clear(&g), g.accumulate = true;
         g = (Gemm){.m = 1, .n = given->m, .k = g.k, .c = g.c, .accumulate = g.accumulate};
         g.a = given->b, g.acs = given->brs;
         g.b = given->a, g.brs = given->acs, g.bcs = given->ars;
         g.crs = g.n;
     }
     if (g.m == 1 && g.acs == 1 && g.brs == 1)
-        return dots(g.a, g.k, g.b, g.bcs, g.n, g.c, g.accumulate);
+        return dots(g.a, g.k, g.b, g.bcs, g.n, g.c, start_of(&g, 0, 0, &(int64_t){0}));
     if (g.acs != 1 && g.m > FAR_ROWS) {
         for (int64_t j = 0; j < g.n; j += NT)
             for (int64_t p = 0; p < g.k; p += KT)
@@ -374,19 +421,43 @@ static void run_any(const Gemm *given) {
                 b = panel;
                 step = NR;
             }
+            int64_t frs;
+            const T *from = start_of(&g, j, p, &frs);
             rows_by_panel(g.m, cols,
-                          &(Tile){k, g.ars, g.acs, step, g.crs, (const T *)g.a + p * g.acs, b,
-                                  (T *)g.c + j, g.accumulate || p > 0, next, hop, 0});
+                          &(Tile){.k = k,
+                                  .ars = g.ars,
+                                  .acs = g.acs,
+                                  .bstep = step,
+                                  .crs = g.crs,
+                                  .a = (const T *)g.a + p * g.acs,
+                                  .b = b,
+                                  .c = (T *)g.c + j,
+                                  .from = from,
+                                  .frs = frs,
+                                  .ahead = next,
+                                  .hop = hop});
         }
     }
 }
 
 static void run_panels(const Gemm *g) {
     if (g->k == 0) return clear(g);
-    for (int64_t j = 0; j < g->n; j += NR)
+    for (int64_t j = 0; j < g->n; j += NR) {
+        int64_t frs;
+        const T *from = start_of(g, j, 0, &frs);
         rows_by_panel(g->m, min_i64(NR, g->n - j),
-                      &(Tile){g->k, g->ars, g->acs, NR, g->crs, g->a, (const T *)g->b + j * g->k,
-                              (T *)g->c + j, g->accumulate, g->a, 0, 0});
+                      &(Tile){.k = g->k,
+                              .ars = g->ars,
+                              .acs = g->acs,
+                              .bstep = NR,
+                              .crs = g->crs,
+                              .a = g->a,
+                              .b = (const T *)g->b + j * g->k,
+                              .c = (T *)g->c + j,
+                              .from = from,
+                              .frs = frs,
+                              .ahead = g->a});
+    }
 }
 
 static void run(const Gemm *g) {

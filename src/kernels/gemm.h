@@ -5,8 +5,9 @@
 
 #include "tensor/type.h"
 
-/* c(m, n) = a(m, k) b(k, n), or c += with `accumulate`. Strides count elements; rows of c are
- * contiguous, a and b may have any strides, so transposed operands need no copy. */
+/* c(m, n) = a(m, k) b(k, n), or c += with `accumulate`, or with a bias of n numbers added to each
+ * row. Strides count elements; rows of c are contiguous, a and b may have any strides, so
+ * transposed operands need no copy. */
 typedef struct Gemm {
     int64_t m, n, k;
     const void *a, *b;
@@ -14,6 +15,7 @@ typedef struct Gemm {
     void *c;
     int64_t crs;
     bool accumulate;
+    const void *bias; /* NULL: none; not with `accumulate` */
 } Gemm;
 
 typedef struct GemmKernels {

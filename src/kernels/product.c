@@ -153,6 +153,7 @@ typedef struct Grid {
     int64_t width;         /* columns of a tile */
 } Grid;
 
+static bool is_float(DType ct) { return ct == DT_f32 || ct == DT_f64; }
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static void lay_grid(Grid *grid) {
@@ -177,10 +178,6 @@ static void lay_grid(Grid *grid) {
 static void start_with_bias(const Product *p, const Gemm *g, int64_t i0, int64_t j0, int64_t size) {
     for (int64_t i = 0; i < g->m; i++) {
         char *row = (char *)g->c + i * g->crs * size;
-        if (p->bias && p->bias_step == 1) {
-            memcpy(row, p->bias + j0 * size, (size_t)(g->n * size));
-            continue;
-        }
         for (int64_t j = 0; j < g->n; j++) {
             const char *from =
                 p->bias ? p->bias + (j0 + j) * p->bias_step * size : p->row_bias + (i0 + i) * size;
@@ -214,8 +211,10 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
         g.a = p->x + (xo + i * p->xm) * size, g.ars = p->xm, g.acs = p->xk;
         g.b = p->y + (yo + j * p->yn) * size, g.brs = p->yk, g.bcs = p->yn;
         g.c = p->out + ((batch * p->m + i) * p->n + j) * size, g.crs = p->n;
-        if (p->bias || p->row_bias) start_with_bias(p, &g, i, j, size);
-        g.accumulate = p->bias || p->row_bias || p->adds;
+        bool is_apart = p->bias && p->bias_step == 1 && is_float(grid->ct);
+        if (is_apart) g.bias = p->bias + j * size;
+        if (!is_apart && (p->bias || p->row_bias)) start_with_bias(p, &g, i, j, size);
+        g.accumulate = !is_apart && (p->bias || p->row_bias || p->adds);
         grid->run(&g);
     }
 }
@@ -246,10 +245,10 @@ static void run_grid(const Product *p, DType ct) {
 enum { PARTS = 2, PART_BYTES = 65536, LARGE_Y = 32768 };
 
 static bool is_in_parts(const Product *p, DType ct) {
-    bool is_float = ct == DT_f32 || ct == DT_f64, is_plain = !p->bias && !p->row_bias && !p->adds;
+    bool is_plain = !p->bias && !p->row_bias && !p->adds;
     bool is_small = p->m * p->n <= PART_BYTES / dtype_size(ct) && p->m < EVEN * LEAST_ROWS;
-    return is_float && is_plain && is_small && p->batches == 1 && p->k % PARTS == 0 && p->xk == 1 &&
-           p->yn == 1 && p->n > 1 && p->k * p->n >= LARGE_Y;
+    return is_float(ct) && is_plain && is_small && p->batches == 1 && p->k % PARTS == 0 &&
+           p->xk == 1 && p->yn == 1 && p->n > 1 && p->k * p->n >= LARGE_Y;
 }
 
 static void run_parts(const Product *p, DType ct) {
