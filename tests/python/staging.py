@@ -32,7 +32,7 @@ class Compiled:
             (v.dtype, v.shape) if type(v) is ms.Tensor else (type(v), repr(v)) for v in leaves
         )
         entries = self.entries.setdefault(key, [])
-        staged = next((s for s in entries if s.guards_hold()), None)
+        staged = next((s for s in entries if s.guards_hold(leaves)), None)
         if staged is None:
             staged = stage(self.fn, args, kwargs, lengths=())
             entries.append(staged)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -122,3 +123,92 @@ def test_a_signature_with_sizes_left_open() -> None:
         f(rows(3))
     with pytest.raises(TypeError, match="input_signature"):
         ms.jit(lambda x: x, input_signature=[3])
+
+
+# ---- which tensors are the same object
+
+
+class Pair:
+    def __init__(self) -> None:
+        self.a = self.b = ms.Tensor([1.0, 2.0])
+
+
+@pytest.mark.parametrize("capture_mode", ["ast", "trace"])
+def test_attributes_that_showed_one_tensor_may_show_two(capture_mode: str) -> None:
+    class Both(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.h = self.c = ms.Tensor([1.0, 2.0])
+
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            self.h = self.h * 0.5 + x
+            self.c = self.c + 2 * x
+            return self.h * self.c
+
+    found = []
+    for wrap in (lambda f: f, lambda f: ms.jit(f, capture_mode=capture_mode)):
+        cell = Both()
+        step = wrap(cell.construct)
+        found.append([step(ms.Tensor([1.0, 3.0])).tolist() for _ in range(4)])
+    assert found[0] == found[1]
+
+
+def test_writes_reach_all_names_of_a_tensor_outside() -> None:
+    """Attributes and arguments that are one object in some calls and two in others."""
+
+    def both(write: Callable) -> list[Any]:
+        made = []
+        for wrap in (lambda f: f, ms.jit):
+            made.append(calls(wrap, write, Pair()))
+        return made
+
+    def calls(wrap: Callable, write: Callable, pair: Pair) -> Any:
+        step, seen = wrap(lambda x: write(pair, x)), []
+
+        def call(x: ms.Tensor) -> None:
+            seen.append([t.tolist() for t in (step(x), x, pair.a, pair.b)])
+
+        call(ms.Tensor([1.0, 1.0]))
+        pair.b = ms.Tensor([5.0, 5.0])
+        call(ms.Tensor([1.0, 1.0]))
+        pair.a = pair.b
+        call(ms.Tensor([1.0, 1.0]))
+        call(pair.a)
+        pair.b = ms.Tensor([7.0, 5.0])
+        call(pair.a)
+        call(pair.b)
+        call(ms.Tensor([1.0, 1.0]))
+        return seen
+
+    def write_attribute(pair: Pair, x: ms.Tensor) -> ms.Tensor:
+        pair.a += x
+        return pair.b * 1
+
+    def write_argument(pair: Pair, x: ms.Tensor) -> ms.Tensor:
+        x[0] = 9
+        return pair.a * pair.b
+
+    def ask(pair: Pair, x: ms.Tensor) -> ms.Tensor:
+        return x * (2 if pair.a is pair.b else 3) * (5 if pair.a is x else 7)
+
+    for write in (write_attribute, write_argument, ask):
+        eager, compiled = both(write)
+        assert eager == compiled, write.__name__
+
+
+def test_one_tensor_in_several_places_of_a_result_is_one_object() -> None:
+    pair = Pair()
+
+    @ms.jit
+    def step(x: ms.Tensor) -> Any:
+        y = x * 2
+        pair.a = pair.b = y
+        return y, [y, (x,)], y * 1
+
+    x = ms.Tensor([1.0, 2.0])
+    for _ in range(2):
+        y, (again, (argument,)), other = step(x)
+        assert y is again and argument is x and other is not y
+        assert pair.a is pair.b is y
+        y += 1
+        assert again.tolist() == [3, 5] and other.tolist() == [2, 4]

@@ -33,14 +33,16 @@ class Entry:
         )
         self._epoch = _core.epoch()
 
-    def holds(self) -> bool:
+    def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether everything that staging read is as it was."""
         epoch = _core.epoch()
         if epoch != self._epoch:
             if not all(read.holds() for read in self._cells):
                 return False
             self._epoch = epoch
-        return all(read.holds() for read in self._others) and self._graph.fits()
+        if not all(read.holds() for read in self._others) or not self._graph.fits():
+            return False
+        return self.staged.identities_hold(leaves)
 
     def why_not(self) -> list[str]:
         """What has changed, for people."""
@@ -49,6 +51,8 @@ class Entry:
         ]
         if not reasons and not self._graph.fits():
             reasons.append("a Parameter has another dtype or shape, requires_grad, or gradient")
+        if not reasons and (self.staged.same or self.staged.tells_apart):
+            reasons.append("other tensors among what it reads are the same object")
         return reasons
 
     def run(self, leaves: Sequence[Any]) -> Any:
@@ -70,6 +74,8 @@ class Entry:
         is_plain, keeps_guards)``. None: calls like this one need a closer look."""
         if self.staged.lengths is not None:
             return None  # what a run counts may ask for another version
+        if self.staged.same or (self.staged.tells_apart and self.staged.hidden):
+            return None  # which tensors are the same object is asked in each call
         if len(args) != len(leaves) or any(a is not b for a, b in zip(args, leaves, strict=True)):
             return None
         if any(not isinstance(leaves[i], Tensor) for i in self.staged.inputs):

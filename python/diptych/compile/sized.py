@@ -43,13 +43,15 @@ class Sized:
             entry = self._make(signature)
         elif self._again is not None:
             self._entries.move_to_end(signature.sizes)
-        if entry is None or not entry.holds():
+        if entry is None or not entry.holds(signature.leaves):
             return None
         self.latest = entry
         return entry
 
     def _make(self, signature: Signature) -> Entry | None:
-        if self._again is None or signature.sizes in self.misses or not self.latest.holds():
+        if self._again is None or signature.sizes in self.misses:
+            return None
+        if not self.latest.holds(signature.leaves):
             return None
         made = self._again.entry(signature.leaves)
         if isinstance(made, str):

@@ -91,6 +91,8 @@ class _Trace:
         self._places: dict[int, tuple[Place, int]] = {}  # handle: whose it is, value at first
         self._outputs: list[Tensor] = []
         self._slots: dict[int, Slot] = {}
+        self._by_object: dict[int, tuple[Tensor, Place]] = {}
+        self._same: list[tuple[Place, Place]] = []
 
     def _symbol(self, like: Tensor, place: Place) -> Tensor:
         axes = () if self._free is None or place.kind != "leaf" else self._free.get(place.key, ())
@@ -104,25 +106,27 @@ class _Trace:
     def symbols(self, leaves: list[Any]) -> list[Any]:
         """Leaves with inputs of the graph instead of tensors."""
         made: list[Any] = []
-        by_object: dict[int, Any] = {}
         for i, leaf in enumerate(leaves):
             if isinstance(leaf, Tensor) and not isinstance(leaf, Parameter):
-                if id(leaf) not in by_object:
-                    by_object[id(leaf)] = self._symbol(leaf, Place("leaf", None, i))
+                if id(leaf) not in self._by_object:
+                    place = Place("leaf", None, i)
+                    self._by_object[id(leaf)] = self._symbol(leaf, place), place
                     self._inputs.append(i)
-                made.append(by_object[id(leaf)])
+                made.append(self._by_object[id(leaf)][0])
             else:
                 made.append(leaf)
         return made
 
     def hide(self, world: World) -> None:
         """Tensors found outside become inputs, and stand at their places meanwhile."""
-        by_object: dict[int, Tensor] = {}
         for place, tensor in world.tensors:
-            if id(tensor) not in by_object:
-                by_object[id(tensor)] = self._symbol(tensor, place)
+            if id(tensor) not in self._by_object:
+                self._by_object[id(tensor)] = self._symbol(tensor, place), place
                 self._hidden.append(place)
-            world.replace(place, by_object[id(tensor)])
+            symbol, first = self._by_object[id(tensor)]
+            if first.slot != place.slot:
+                self._same.append((first, place))
+            world.replace(place, symbol)
 
     # ---- the end
 
@@ -141,7 +145,9 @@ class _Trace:
         outputs += seal(self.graph, self._symbolic, list(outputs))
         self.graph.outputs(outputs, *mode.levels())
         hidden, reads = self._hidden, world.reads
-        return Staged(self.graph, self._inputs, hidden, structure, reads, writes, recording, why)
+        made = Staged(self.graph, self._inputs, hidden, structure, reads, writes, recording, why)
+        made.same = self._same
+        return made
 
     def _slot(self, tensor: Tensor) -> Slot:
         found = self._slots.get(id(tensor))

@@ -124,6 +124,7 @@ def compare(interp: Interpreter, op: ast.cmpop, left: Any, right: Any) -> Any:
     if type(op) in COMPARE:
         return binary(interp, COMPARE[type(op)], left, right)
     if isinstance(op, ast.Is | ast.IsNot):
+        interp.observer.tells_apart |= isinstance(left, Tensor) and isinstance(right, Tensor)
         same = interp.lift(lambda a, b: a is b, left, right)
         return same if isinstance(op, ast.Is) else negated(interp, same)
     found = interp.lift(lambda a, b: _is_in(interp, a, b), left, right)

@@ -32,6 +32,12 @@ class Observer:
         self._captured: dict[Any, Any] = {}
         self.reads: dict[Any, Read] = {}
         self.hidden: list[Place] = []
+        self.same: dict[Any, tuple[Place, Place]] = {}
+        self.tells_apart = False
+
+    def add_argument(self, tensor: Tensor, symbolic: Tensor, place: Place) -> None:
+        """The tensor that came as an argument; it may stand elsewhere too."""
+        self._captured[id(tensor)] = (tensor, symbolic, place)
 
     def add_known(self, obj: Any) -> None:
         """``obj`` was there before staging."""
@@ -98,10 +104,13 @@ class Observer:
         made = self._captured.get(id(tensor))
         if made is None:
             self.reads.setdefault(place.slot, Read(place, tensor))
-            made = self._captured[id(tensor)] = (tensor, self._builder.input(tensor))
+            made = self._captured[id(tensor)] = (tensor, self._builder.input(tensor), place)
             self.add_known(made[1])
             self._places[id(made[1])] = place
             self.hidden.append(place)
+        elif made[2].slot != place.slot:
+            self.reads.setdefault(place.slot, Read(place, tensor))
+            self.same[place.slot] = (made[2], place)
         return made[1]
 
     def place_of(self, symbolic: Tensor) -> Place | None:

@@ -313,6 +313,9 @@ class Staged:
         raises: the types of the exceptions that paths of the graph end in.
         lengths: those that only a run can tell, which the graph checks (see ``growing``); None:
             there are none.
+        same: pairs of places that must show one tensor.
+        tells_apart: the function writes tensors in place or asks with ``is``, so all other tensors
+            must be different ones.
     """
 
     graph: Any
@@ -325,15 +328,30 @@ class Staged:
     bound_to_sizes: str | None = None
     raises: list[str] = field(default_factory=list)
     lengths: tuple[int | None, ...] | None = None
+    same: list[tuple[Place, Place]] = field(default_factory=list)
+    tells_apart: bool = False
+
+    def __post_init__(self) -> None:
+        self.tells_apart |= any(w.place.kind in ("leaf", "inside") for w in self.writes)
 
     def gather(self, leaves: Sequence[Any]) -> list[Tensor]:
         """The inputs of a run: argument leaves, then what stands in the hidden places now."""
         hidden = (place.get(leaves) for place in self.hidden)
         return [*(as_tensor(leaves[i]) for i in self.inputs), *map(as_tensor, hidden)]
 
-    def guards_hold(self) -> bool:
+    def guards_hold(self, leaves: Sequence[Any] = ()) -> bool:
         """Whether everything that staging read is as it was."""
-        return all(read.holds() for read in self.reads)
+        return all(read.holds() for read in self.reads) and self.identities_hold(leaves)
+
+    def identities_hold(self, leaves: Sequence[Any]) -> bool:
+        """Whether the places that showed one tensor do so, and no others where it matters."""
+        if not all(a.get(leaves) is b.get(leaves) for a, b in self.same):
+            return False
+        if not self.tells_apart or not self.hidden:
+            return True  # the arguments' own pattern is part of the key
+        tensors = [leaves[i] for i in self.inputs] + [place.get() for place in self.hidden]
+        ids = [id(t) for t in tensors if isinstance(t, Tensor)]
+        return len(set(ids)) == len(ids)
 
     def broken_guards(self) -> list[Read]:
         """The guards that no longer hold, for messages."""

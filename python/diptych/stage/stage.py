@@ -142,6 +142,7 @@ class _Staging:
         self._leaves: dict[int, tuple[Tensor, int]] = {}
         self._containers: dict[int, Any] = {}
         self._outputs: list[Tensor] = []
+        self._slots: dict[int, tuple[Tensor, Slot]] = {}
 
     def run(self, fn: Callable, args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
         """Stages the call."""
@@ -165,6 +166,8 @@ class _Staging:
         graph, inputs = self._builder.graph, self._inputs
         raises = self._builder.raises
         made = Staged(graph, inputs, hidden, structure, reads, writes, recording, why, raises)
+        made.same = list(observer.same.values())
+        made.tells_apart |= observer.tells_apart
         made.lengths = self._lengths if self._interp.assumes else None
         return made
 
@@ -232,6 +235,7 @@ class _Staging:
             self._interp.observer.add_known(made)
             self._inputs.append(index)
             self._leaves[id(made)] = (made, index)
+            self._interp.observer.add_argument(value, made, Place("leaf", None, index))
         return made
 
     # ---- results
@@ -239,6 +243,13 @@ class _Staging:
     def _slot(self, tensor: Tensor, kind: type | None = None) -> Slot:
         self._outputs.append(alias(tensor))  # undoing may change what the handle shows
         return Slot(len(self._outputs) - 1, kind)
+
+    def _shared(self, tensor: Tensor) -> Slot:
+        """The slot of a tensor, the same for each place that shows the very object."""
+        found = self._slots.get(id(tensor))
+        if found is None:
+            found = self._slots[id(tensor)] = tensor, self._slot(tensor)
+        return found[1]
 
     def structure(self, value: Any) -> Any:
         """A value over the outputs of the graph."""
@@ -253,7 +264,7 @@ class _Staging:
             if leaf is not None:
                 return Argument(leaf[1])
             place = self._interp.observer.place_of(value)
-            return self._slot(value) if place is None else Nest(lambda _: place.get(), ())
+            return self._shared(value) if place is None else Nest(lambda _: place.get(), ())
         if isinstance(value, Scalar):
             return self._slot(value.tensor, value.kind)
         if isinstance(value, Choice):
