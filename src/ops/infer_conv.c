@@ -324,6 +324,41 @@ Status infer_conv_transpose(const OpCall *c, TensorType *out) {
     return OK;
 }
 
+/* The output_padding at axis i of the window as far as it is a stride or more: no convolution has
+ * that many elements left over. */
+static int64_t wide_extra(const ConvShape *s, const TensorType *out, int i) {
+    const Window *w = &s->w;
+    int64_t size = (w->out[i] - 1) * w->stride[i] - w->begin[i] - w->end[i] +
+                   w->dilation[i] * (w->kernel[i] - 1) + 1;
+    int64_t extra = out->dims[2 + i - (MAX_SPATIAL - w->nd)] - size;
+    return extra < w->stride[i] ? 0 : extra;
+}
+
+/* Without the bias. Output_padding of a stride and more is read from what the padding at the end
+ * would cut; behind that there are zeros. */
+static Ref transposed(Builder *b, ConvAttrs a, const ConvShape *s, Ref x, Ref w,
+                      const TensorType *out) {
+    int nd = s->w.nd;
+    IntList window = {.n = 2 * nd}, zeros = {.n = 2 * nd};
+    TensorType whole = *out;
+    bool is_wide = false, has_zeros = false;
+    for (int i = 0; i < nd; i++) {
+        int at = MAX_SPATIAL - nd + i;
+        int64_t extra = wide_extra(s, out, at);
+        int64_t read = extra < s->w.end[at] ? extra : s->w.end[at];
+        window.v[2 * i] = s->w.begin[at];
+        window.v[2 * i + 1] = s->w.end[at] - read;
+        zeros.v[2 * (nd - 1 - i) + 1] = extra - read;
+        whole.dims[2 + i] -= extra - read;
+        is_wide |= extra > 0;
+        has_zeros |= extra > read;
+    }
+    if (is_wide) a.padding = &window;
+    Ref r = input_grad(b, &a, x, w, &whole);
+    if (!has_zeros) return r;
+    return b_op1(b, OP_pad, &(attrs_pad){.padding = zeros, .mode = "constant"}, r);
+}
+
 void expand_conv_transpose(ExpandCtx *c) {
     Builder *b = c->b;
     const TensorType *in[] = {b_type(b, c->x[0]), b_type(b, c->x[1])};
@@ -332,7 +367,10 @@ void expand_conv_transpose(ExpandCtx *c) {
     TensorType out;
     b->status = infer_conv_transpose(&call, &out);
     if (b->status != OK) return;
-    c->r[0] = input_grad(b, &a, c->x[0], c->x[1], &out);
+    ConvShape s;
+    b->status = transposed_size(&call, &s);
+    if (b->status != OK) return;
+    c->r[0] = transposed(b, a, &s, c->x[0], c->x[1], &out);
     if (c->nin < 3 || !c->x[2]) return;
     int64_t dims[MAX_RANK] = {out.dims[1], 1, 1, 1};
     c->r[0] = b_add(b, c->r[0], b_reshape(b, c->x[2], out.rank - 1, dims));
