@@ -95,11 +95,7 @@ static Ref weighted(ExpandCtx *c, Ref loss, int i) {
 
 /* Logarithms are kept above -100, so that a certain and wrong answer costs 100. */
 void expand_binary_cross_entropy(ExpandCtx *c) {
-    Builder *b = c->b;
-    Ref p = c->x[0], y = c->x[1], one = number(c, 1), low = number(c, -100);
-    Ref yes = b_op2(b, OP_maximum, NULL, b_op1(b, OP_log, NULL, p), low);
-    Ref no = b_op2(b, OP_maximum, NULL, b_op1(b, OP_log1p, NULL, b_neg(b, p)), low);
-    Ref loss = b_neg(b, b_add(b, b_mul(b, y, yes), b_mul(b, b_sub(b, one, y), no)));
+    Ref loss = b_op2(c->b, OP_bce_of_core, NULL, c->x[0], c->x[1]);
     reduce(c, ((const attrs_binary_cross_entropy *)c->attrs)->reduction, weighted(c, loss, 2));
 }
 

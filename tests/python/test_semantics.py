@@ -280,6 +280,10 @@ KINKS = {
     "ties of minimum": (lambda x: ops.minimum(x, f32(1.0)), [1.0, 2.0, 0.0], [0.5, 0, 1]),
     "prod with a zero": (ops.prod, [0.0, 2.0, 3.0], [6, 0, 0]),
     "remainder": (lambda x: x % 3.0, [7.0, -7.0], [1, 1]),
+    "certain and right": (lambda p: ops.binary_cross_entropy(p, f32(0.0, 1.0), None, "sum"),
+                          [0.0, 1.0], [0, 0]),
+    "certain and wrong": (lambda p: ops.binary_cross_entropy(p, f32(1.0, 0.0), None, "sum"),
+                          [0.0, 1.0], [-1 / np.float32(1e-12), 1 / np.float32(1e-12)]),
     "floor_div": (lambda x: x // 3.0 + 0.0 * x, [7.0], [0]),
 }
 
