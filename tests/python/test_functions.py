@@ -77,6 +77,8 @@ def close(got, want):
         (lambda: ops.interpolate(cube, size=(2,)), lambda: CUBE[:, :, ::2]),
         (lambda: a.max(1), lambda: A.max(1)),
         (lambda: a.std(1, ddof=1), lambda: A.std(1, ddof=1)),
+        (lambda: ops.std(a, 1, 1, True), lambda: A.std(1, ddof=1, keepdims=True)),
+        (lambda: ops.var(a, 0, 1), lambda: A.var(0, ddof=1)),
         (lambda: a.repeat(2, 1), lambda: A.repeat(2, 1)),
         (lambda: a.ravel(), lambda: A.ravel()),
         (lambda: a.new_full((2,), 3), lambda: np.full(2, 3.0)),

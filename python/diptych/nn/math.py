@@ -107,4 +107,4 @@ class Moments(Cell):
 
     def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
         mean = ops.mean(x, self.axis, self.keep_dims)
-        return mean, ops.var(x, self.axis, self.keep_dims)
+        return mean, ops.var(x, self.axis, keep_dims=self.keep_dims)

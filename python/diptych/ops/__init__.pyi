@@ -249,9 +249,11 @@ from .numeric import rad2deg as rad2deg
 from .numeric import renorm as renorm
 from .numeric import signbit as signbit
 from .numeric import sinc as sinc
+from .numeric import std as std
 from .numeric import std_mean as std_mean
 from .numeric import subtract as subtract
 from .numeric import trapz as trapz
+from .numeric import var as var
 from .numeric import var_mean as var_mean
 from .older import Addcdiv as Addcdiv
 from .older import Addcmul as Addcmul
@@ -948,12 +950,6 @@ def sqrt(input: _Operand) -> Tensor: ...
 def square(input: _Operand) -> Tensor: ...
 def squeeze(input: _Operand, axis: int | Sequence[int] | None = ...) -> Tensor: ...
 def stack(tensors: Sequence[_Operand] | Tensor, axis: int = ...) -> Tensor: ...
-def std(
-    input: _Operand,
-    axis: int | Sequence[int] | None = ...,
-    keep_dims: bool = ...,
-    ddof: int = ...,
-) -> Tensor: ...
 def strided_slice(
     input: _Operand,
     begin: int | Sequence[int],
@@ -1020,12 +1016,6 @@ def unfold(
     stride: int | Sequence[int] = ...,
 ) -> Tensor: ...
 def unstack(input: _Operand, axis: int = ...) -> tuple[Tensor, ...]: ...
-def var(
-    input: _Operand,
-    axis: int | Sequence[int] | None = ...,
-    keep_dims: bool = ...,
-    ddof: int = ...,
-) -> Tensor: ...
 def xlogy(input: _Operand, other: _Operand) -> Tensor: ...
 def zeros(size: int | Sequence[int], dtype: _DTypeLike = ...) -> Tensor: ...
 def zeros_like(input: _Operand, dtype: _DTypeLike | None = ...) -> Tensor: ...

@@ -55,9 +55,11 @@ __all__ = [
     "renorm",
     "signbit",
     "sinc",
+    "std",
     "std_mean",
     "subtract",
     "trapz",
+    "var",
     "var_mean",
 ]
 
@@ -558,6 +560,42 @@ def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
     others = [i for i in range(input.ndim) if i != axis % input.ndim]
     norms = _table["norm"](input, others, True, p)
     return input * _table["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+
+
+def std(
+    input: Tensor,
+    axis: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    keep_dims: bool = False,
+) -> Tensor:
+    """Standard deviation over axis (None: all), the root of var.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.std(ms.Tensor([1.0, 2.0, 3.0]), 0, 1))
+    1.0
+    """
+    return _table["std"](input, axis, keepdims or keep_dims, ddof)
+
+
+def var(
+    input: Tensor,
+    axis: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    keep_dims: bool = False,
+) -> Tensor:
+    """Variance over axis (None: all): squared distances to the mean, over n - ddof.
+
+    >>> import diptych as ms
+    >>> from diptych import ops
+    >>> print(ops.var(ms.Tensor([1.0, 2.0, 3.0]), 0, 1))
+    1.0
+    """
+    return _table["var"](input, axis, keepdims or keep_dims, ddof)
 
 
 def std_mean(
