@@ -3,6 +3,11 @@
 #include "eager/record.h"
 
 static bool wrong(const Op *op, const AttrSpec *spec, PyObject *value, const char *must) {
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Format(PyExc_OverflowError, "%s: argument '%s' is %R; it does not fit into %s",
+                     op->name, spec->name, value, spec->kind == ATTR_FLT ? "float64" : "int64");
+        return false;
+    }
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return false;
     PyErr_Format(PyExc_TypeError, "%s: argument '%s' is %R (%s); it must be %s", op->name,
                  spec->name, value, Py_TYPE(value)->tp_name, must);
@@ -39,7 +44,7 @@ static bool ints_from_object(const Op *op, const AttrSpec *spec, PyObject *o, In
     memset(out, 0, sizeof *out);
     PyObject *list;
     if (PyTuple_Check(o) || PyList_Check(o)) {
-        list = Py_NewRef(o);
+        list = PySequence_Tuple(o); /* which no __index__ of an entry can change */
     } else if (IS_TENSOR(o) && TENSOR(o)->t->type.rank == 1) {
         list = PyObject_CallMethod(o, "tolist", NULL);
     } else {

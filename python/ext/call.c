@@ -181,9 +181,13 @@ static bool push_list(Call *c, int slot, PyObject *given, DType meet) {
                      c->o->op->name, c->o->in[slot].name, Py_TYPE(given)->tp_name);
         return false;
     }
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); i++)
-        if (!push_input(c, slot, PySequence_Fast_GET_ITEM(given, i), meet)) return false;
-    return true;
+    bool good = true;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given) && good; i++) {
+        PyObject *o = Py_NewRef(PySequence_Fast_GET_ITEM(given, i)); /* may change the list */
+        good = push_input(c, slot, o, meet);
+        Py_DECREF(o);
+    }
+    return good;
 }
 
 static bool missing(const Call *c, int slot) {

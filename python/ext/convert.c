@@ -219,14 +219,19 @@ static bool nest_look(PyObject *o, int depth, Nest *nest) {
     return true;
 }
 
-static bool nest_fill(PyObject *o, DType d, char **dst) {
+/* The numbers of o into the bytes from *dst to end. What they run may change the list. */
+static bool nest_fill(PyObject *o, DType d, char **dst, const char *end) {
     if (is_list(o)) {
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-            if (!nest_fill(PySequence_Fast_GET_ITEM(o, i), d, dst)) return false;
-        return true;
+        bool good = true;
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o) && good; i++) {
+            PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(o, i));
+            good = nest_fill(item, d, dst, end);
+            Py_DECREF(item);
+        }
+        return good;
     }
     DKind kind = KIND_INT;
-    if (!scalar_kind(o, &kind)) {
+    if (*dst == end || !scalar_kind(o, &kind)) {
         PyErr_SetString(PyExc_RuntimeError, "Tensor: a list changed while it was read");
         return false;
     }
@@ -259,7 +264,11 @@ static Tensor *from_list(PyObject *o, DType d) {
     Status status = tensor_new(&nest.type, "Tensor", &made);
     if (status != OK) return raise_status(status), NULL;
     char *dst = made->data;
-    if (nest_fill(o, nest.type.dtype, &dst)) return cast_take(made, d);
+    const char *end = dst + type_count(&nest.type) * dtype_size((DType)nest.type.dtype);
+    if (nest_fill(o, nest.type.dtype, &dst, end)) {
+        if (dst == end) return cast_take(made, d);
+        PyErr_SetString(PyExc_RuntimeError, "Tensor: a list changed while it was read");
+    }
     tensor_unref(made);
     return NULL;
 }

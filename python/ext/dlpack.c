@@ -100,13 +100,14 @@ static PyObject *export(Tensor *t, bool versioned, bool copied) {
 }
 
 typedef struct Wishes {
-    bool versioned, copy;
+    bool versioned, copy, no_copy;
 } Wishes;
 
 static bool read_wish(Wishes *w, PyObject *name, PyObject *value) {
     if (value == Py_None) return true;
     if (!PyUnicode_CompareWithASCIIString(name, "copy")) {
         w->copy = PyObject_IsTrue(value) > 0;
+        w->no_copy = !w->copy;
         return !PyErr_Occurred();
     }
     if (!PyUnicode_CompareWithASCIIString(name, "max_version")) {
@@ -140,6 +141,8 @@ PyObject *tensor_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
                                            "ops.stop_gradient(x)");
         return NULL;
     }
+    for (int i = 0; i < t->type.rank && !w.no_copy; i++)
+        w.copy |= t->strides[i] < 0; /* which not every reader takes */
     if (!w.copy) return export(t, w.versioned, false);
     Tensor *own;
     Status status = tensor_new(&t->type, "__dlpack__", &own);

@@ -1,5 +1,6 @@
 /* Failures of the C library as Python exceptions, and failures of Python callbacks as statuses. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 
@@ -46,7 +47,11 @@ static void add_trace(void) {
 
 PyObject *raise_status(Status status) {
     if (PyErr_Occurred()) return NULL;
-    PyErr_SetString(exception_class(status), error_message());
+    const char *text = error_message(); /* cut anywhere, or with a byte of what the user gave */
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (!message) return NULL;
+    PyErr_SetObject(exception_class(status), message);
+    Py_DECREF(message);
     if (wants_trace()) add_trace();
     return NULL;
 }

@@ -21,10 +21,17 @@ def _index_tensor(item: Any) -> Tensor | None:
         t = item
     elif isinstance(item, int) and not isinstance(item, bool):
         return None
-    else:
+    elif isinstance(item, list | tuple) or hasattr(item, "__array__"):
         t = _core.copy_object(item)
-        if t.size == 0 and isinstance(item, (list, tuple)):
+        if t.size == 0 and isinstance(item, list | tuple):
             t = t.astype("int64")  # nothing in it says of which type
+    elif isinstance(item, bool | float):
+        t = Tensor(item)
+    else:
+        raise IndexError(
+            f"an index is of type {type(item).__name__}; indices are ints, slices, None, '...', "
+            "or integer or bool tensors and lists"
+        )
     if t.dtype.is_floating_point:
         raise IndexError(
             f"an index is of dtype {t.dtype.name}; indices are ints, slices, None, '...', or "

@@ -126,7 +126,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """
     sizes = list(input.shape)
     axis = dim if dim is not None else sizes.index(3) if 3 in sizes else 0
-    if input.shape != other.shape or not sizes or sizes[axis] != 3:
+    there = -len(sizes) <= axis < len(sizes)
+    if input.shape != other.shape or not there or sizes[axis] != 3:
         raise ValueError(
             f"cross: inputs have shapes {input.shape} and {other.shape}, dim is {dim}; the shapes "
             "must be equal and the axis must have size 3"

@@ -281,6 +281,8 @@ def tensordot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
      [3. 3.]]
     """
     if isinstance(axes, int):
+        if axes < 0:
+            raise ValueError(f"tensordot: axes is {axes}; it must be 0 or more")
         pair = [tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))]
     else:
         pair = [(a,) if isinstance(a, int) else a for a in axes]
@@ -439,10 +441,15 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate: give either size or scale_factor")
     if size is not None:
-        sizes = (size,) * n if isinstance(size, int) else tuple(size)
+        sizes = (size,) * n if isinstance(size, int) else size
         return _table["interpolate"](input, sizes, mode, bool(align_corners))
     one = isinstance(scale_factor, int | float)
     factors = (scale_factor,) * n if one else tuple(scale_factor)
+    if len(factors) != n or not all(abs(f) < 1e9 for f in factors):
+        raise ValueError(
+            f"interpolate: scale_factor is {scale_factor}; input has shape {input.shape} and "
+            f"takes {max(n, 0)} factors below 1e9"
+        )
     sizes = tuple(int(s * f) for s, f in zip(input.shape[2:], factors, strict=True))
     scales = [0.0] * 3
     if not recompute_scale_factor:

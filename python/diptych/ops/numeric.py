@@ -470,6 +470,8 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1)
     >>> print(ops.trapz(ms.Tensor([1.0, 2.0, 3.0])))
     4.0
     """
+    if not -y.ndim <= dim < y.ndim or y.shape[dim] == 0:
+        raise ValueError(f"trapz: dim is {dim}; y has shape {y.shape} and needs a point there")
     size = y.shape[dim] - 1
     high, low = (_table["narrow"](y, dim, start, size) for start in (1, 0))
     step: Any = dx

@@ -227,6 +227,8 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     >>> sorted(ops.shuffle(ms.Tensor([1, 2, 3])).tolist())
     [1, 2, 3]
     """
+    if x.ndim == 0:
+        raise ValueError("shuffle: x is 0-d; it needs an axis")
     return op_table["gather"](x, randperm(x.shape[0], seed), 0)
 
 
