@@ -94,6 +94,7 @@ class World:
     def _function(self, fn: types.FunctionType) -> None:
         for cell in fn.__closure__ or ():
             self._see(Place("cell", cell))
+        self._todo += [*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()]
         if is_library(fn.__code__.co_filename):
             return
         for name in _names(fn.__code__):

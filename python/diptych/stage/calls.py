@@ -9,6 +9,7 @@ import functools
 import inspect
 import os
 import types
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,9 @@ _PURE = frozenset(
 )
 _MUTABLE = (list, dict, set, bytearray, collections.deque)
 
+# What gives an object that others hold too.
+_HANDING_OUT = (functools._lru_cache_wrapper, weakref.ref)
+
 _RULED = (type, types.BuiltinFunctionType, types.WrapperDescriptorType)
 _ASSIGNING = ("assign", "assign_add", "assign_sub")
 
@@ -79,7 +83,8 @@ def call(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if kind is types.FunctionType:
         return _function(interp, fn, args, kwargs)
     if kind is functools.partial:
-        return call(interp, fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+        first, named = interp.partial(fn)
+        return call(interp, fn.func, (*first, *args), {**named, **kwargs})
     if isinstance(fn, type):
         return _construct(interp, fn, args, kwargs)
     if isinstance(fn, _core.Jit):
@@ -274,6 +279,8 @@ def _run(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
             raise
         raise _needs_numbers(interp, fn, late, error) from error
     _note_written(interp, shown)
+    if isinstance(fn, _HANDING_OUT) and not is_late(made):
+        interp.observer.add_outside(made)
     return made
 
 

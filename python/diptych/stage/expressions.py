@@ -244,6 +244,7 @@ def make_function(
     } or None
     fn.__qualname__ = code.co_qualname
     fn.__module__ = frame.globals.get("__name__", "")
+    interp.made_functions[id(fn)] = fn
     return fn
 
 

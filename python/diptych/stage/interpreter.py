@@ -6,6 +6,7 @@ Everything static is executed for real; ops on symbolic tensors append nodes by 
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +35,13 @@ from .lengths import Counted, Lengths, StopToCount
 from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
 from .result import Place
-from .source import Source, find
+from .source import Source, find, is_library
 from .survey import Survey
 from .values import Choice, Scalar, Undef, kind_of
 
 __all__ = ["Interpreter"]
 
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _SAME_CALLS = 64  # of one function with arguments of one kind, until a recursion is given up
 
 
@@ -65,6 +67,7 @@ class Interpreter(Forking):
         self.growing: dict[int, Growing] = {}  # lists that they make longer, by id
         self._lengths, self._events = lengths, 0
         self.made_cells: dict[int, types.CellType] = {}
+        self.made_functions: dict[int, types.FunctionType] = {}
         self.may_freeze = False  # whether clocks and the like may be read: inside of ms.static
         self.conditions: list[Tensor] = []  # facts are kept by id: nothing may take the id over
 
@@ -278,6 +281,8 @@ class Interpreter(Forking):
     ) -> Any:
         """Stages the body of a function in place."""
         names = bind(fn, args, kwargs)
+        if self._sees_defaults(fn):
+            names = {k: self._resolved(v) for k, v in names.items()}
         if len(self.frames) >= self.max_depth or self._does_not_end(fn, names):
             raise self._too_deep(fn)
         closure = fn.__closure__ or ()
@@ -292,6 +297,30 @@ class Interpreter(Forking):
             raise
         finally:
             del self.frames[depth:]
+
+    def _sees_defaults(self, fn: types.FunctionType) -> bool:
+        """Guards the defaults of a function that was there before; whether there is any to see."""
+        if id(fn) in self.made_functions or is_library(fn.__code__.co_filename):
+            return False
+        sees = False
+        for key in ("__defaults__", "__kwdefaults__"):
+            held = getattr(fn, key)
+            values = held.values() if isinstance(held, dict) else held or ()
+            if not all(type(v) in _PLAIN for v in values):
+                self.read(Place("attr", fn, key), held)
+                sees = True
+        return sees
+
+    def _resolved(self, value: Any) -> Any:
+        return self.observer.resolve(value) if isinstance(value, Tensor) else value
+
+    def partial(self, fn: functools.partial) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments that a partial function holds."""
+        if self.observer.is_known(fn):
+            for part in (fn.func, fn.args, fn.keywords):
+                self.observer.add_outside(part)
+        args = tuple(map(self._resolved, fn.args))
+        return args, {k: self._resolved(v) for k, v in fn.keywords.items()}
 
     def _does_not_end(self, fn: types.FunctionType, names: dict[str, Any]) -> bool:
         """Whether a recursion under conditions on tensors goes on and on with arguments of the same

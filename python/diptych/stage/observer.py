@@ -7,6 +7,8 @@ that are guarded themselves, so a guard can hold on to the object.
 from __future__ import annotations
 
 import types
+from array import array
+from collections import ChainMap, UserDict, UserList, deque
 from typing import Any
 
 from .._core import Parameter, Tensor
@@ -17,6 +19,11 @@ from .values import Scalar
 __all__ = ["Observer"]
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_METHODS = (types.MethodType, types.BuiltinMethodType)
+_MAPPINGS = (dict, types.MappingProxyType)
+_SEQUENCES = (list, tuple, deque)
+_MUTABLE = (list, set, deque, bytearray, array, *_MAPPINGS)
+_WRAPPERS = (ChainMap, UserDict, UserList)  # run natively, over containers of Python's
 _MOST_ITEMS = 10_000
 
 
@@ -43,6 +50,12 @@ class Observer:
         """``obj`` was there before staging."""
         self._known[id(obj)] = obj
 
+    def add_outside(self, obj: Any) -> None:
+        """``obj`` was there before staging, with what it holds."""
+        if type(obj) not in _PLAIN and not self.is_known(obj):
+            self.add_known(obj)
+            self._open(obj)
+
     def is_known(self, obj: Any) -> bool:
         """Whether the object was there before staging."""
         return id(obj) in self._known
@@ -65,8 +78,10 @@ class Observer:
 
     def _guard(self, place: Place, value: Any) -> None:
         kind = type(value)
-        if kind in (types.MethodType, types.BuiltinMethodType):
-            self.add_known(value.__self__)
+        if kind in _METHODS:
+            self.add_outside(value.__self__)
+            if _is_stored(place):
+                self.reads[place.slot] = Read(place, value)
             return
         self.reads[place.slot] = Read(place, value)
         if kind in _PLAIN:
@@ -76,22 +91,29 @@ class Observer:
 
     def _open(self, value: Any) -> None:
         """Guards what a container or NumPy array holds."""
-        kind = type(value)
-        if kind in (list, dict, set) or kind.__name__ == "ndarray":
+        if isinstance(value, _MUTABLE) or type(value).__name__ == "ndarray":
             contents = Place("contents", value)
             self.reads.setdefault(contents.slot, Read(contents, contents.get()))
-        if kind in (list, tuple, dict):
+        if isinstance(value, (*_SEQUENCES, *_MAPPINGS)):
             self._enter(value)
+        elif isinstance(value, set | frozenset):
+            for item in value:
+                self.add_outside(item)
+        elif isinstance(value, _WRAPPERS):
+            for part in vars(value).values():
+                self.add_outside(part)
 
     def _enter(self, container: Any) -> None:
         """Items of a guarded container are known, its tensors have an origin."""
-        pairs = container.items() if type(container) is dict else enumerate(container)
+        is_mapping = isinstance(container, _MAPPINGS)
+        pairs = container.items() if is_mapping else enumerate(container)
         for key, item in list(pairs)[:_MOST_ITEMS]:
+            if is_mapping:
+                self.add_outside(key)
             if isinstance(item, Tensor) and not isinstance(item, Parameter):
                 self._origin[id(item)] = (item, Place("item", container, key))
-            elif type(item) not in _PLAIN and not self.is_known(item):
-                self.add_known(item)
-                self._open(item)
+            else:
+                self.add_outside(item)
 
     def resolve(self, tensor: Tensor) -> Tensor:
         """The graph's own name for a concrete tensor that was seen in a container outside."""
@@ -125,3 +147,8 @@ class Observer:
             made = self._captured[place.slot] = Scalar(hidden, kind)
             self.hidden.append(place)
         return made
+
+
+def _is_stored(place: Place) -> bool:
+    """Whether a method stands there as a value, not as what its class defines."""
+    return place.kind != "attr" or place.key in getattr(place.owner, "__dict__", ())

@@ -9,6 +9,9 @@ A jit wrapper keeps one ``Staged`` a set of argument types and guards. A call
 
 from __future__ import annotations
 
+import copy
+import types
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -116,7 +119,9 @@ def _get_contents(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
     for kind in (list, dict, set, bytearray):
         if isinstance(owner, kind):
             return kind(owner)
-    return list(owner) if isinstance(owner, deque) else owner.copy()
+    if isinstance(owner, deque):
+        return list(owner)
+    return copy.copy(owner) if isinstance(owner, array) else owner.copy()
 
 
 def _get_tensor(owner: Any, key: Any, leaves: Sequence[Any]) -> Any:
@@ -197,6 +202,7 @@ _SET: dict[str, Callable[[Any, Any, Any, Sequence[Any]], None]] = {
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_COMPARED = (set, frozenset, bytearray, array, types.MethodType, types.BuiltinMethodType)
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -216,7 +222,7 @@ def same_value(a: Any, b: Any) -> bool:
         return list(a) == list(b) and all(same_value(v, b[k]) for k, v in a.items())
     if type(a).__name__ == "ndarray":
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    return type(a) in (set, frozenset) and a == b
+    return type(a) in _COMPARED and a == b
 
 
 @dataclass(frozen=True)

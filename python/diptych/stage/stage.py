@@ -223,7 +223,7 @@ class _Staging:
             self._inputs.append(index)
             return Scalar(self._builder.input(self._builder.constant(value, kind)), kind)
         if isinstance(value, Parameter) or not isinstance(value, Tensor):
-            self._interp.observer.add_known(value)
+            self._interp.observer.add_outside(value)
             return value
         if is_constant(value, self._records):
             made = stop_gradient(value)

@@ -1,0 +1,173 @@
+"""Objects that a compiled function reaches in any way are looked at in each call."""
+
+from __future__ import annotations
+
+import array
+import collections
+import functools
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diptych as ms
+from diptych import nn, ops
+
+
+class Box:
+    """What is read, written and replaced."""
+
+    def __init__(self) -> None:
+        self.t = ms.Tensor([1.0, 2.0])
+        self.n = 0
+        self.items: list[Any] = []
+
+
+def update(box: Box, x: ms.Tensor) -> ms.Tensor:
+    box.n += 1
+    box.t = box.t + x
+    box.items.append(x)
+    return box.t * box.n
+
+
+@functools.cache
+def the_box(name: str) -> Box:
+    return Box()
+
+
+def by_default(box: Box) -> Callable:
+    return lambda x, held=box: update(held, x)
+
+
+def by_keyword_default(box: Box) -> Callable:
+    def step(x: ms.Tensor, *, held: Box = box) -> ms.Tensor:
+        return update(held, x)
+
+    return lambda x: step(x)
+
+
+def by_key(box: Box) -> Callable:
+    table = {box: 1}
+    return lambda x: update(next(iter(table)), x)
+
+
+def by_member(box: Box) -> Callable:
+    members = {box}
+    return lambda x: [update(b, x) for b in members][0]  # noqa: RUF015
+
+
+def by_reference(box: Box) -> Callable:
+    reference = weakref.ref(box)
+    return lambda x: update(reference(), x)
+
+
+def by_method(box: Box) -> Callable:
+    get = {"box": box}.get
+    return lambda x: update(get("box"), x)
+
+
+def within(container: Any, key: Any) -> Callable:
+    return lambda x: update(container[key], x)
+
+
+WAYS: dict[str, Callable[[Box], Callable]] = {
+    "default": by_default,
+    "keyword": by_keyword_default,
+    "partial": lambda box: functools.partial(update, box),
+    "partial keyword": lambda box: functools.partial(lambda x, box: update(box, x), box=box),
+    "key": by_key,
+    "member": by_member,
+    "weakref": by_reference,
+    "method": by_method,
+    "OrderedDict": lambda box: within(collections.OrderedDict(k=box), "k"),
+    "defaultdict": lambda box: within(collections.defaultdict(list, k=box), "k"),
+    "ChainMap": lambda box: within(collections.ChainMap({"k": box}), "k"),
+    "UserList": lambda box: within(collections.UserList([box]), 0),
+    "deque": lambda box: within(collections.deque([box]), 0),
+    "proxy": lambda box: within(types.MappingProxyType({"k": box}), "k"),
+    "named tuple": lambda box: within(collections.namedtuple("T", "box")(box), 0),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_objects_are_read_and_written(way: str) -> None:
+    found = []
+    for wrap in (lambda f: f, ms.jit):
+        box, seen = Box(), []
+        step, x = wrap(WAYS[way](box)), ms.Tensor([1.0, 1.0])
+        for _ in range(2):
+            seen.append((step(x).tolist(), box.t.tolist(), box.n, len(box.items)))
+        box.t, box.n = ms.Tensor([5.0, 5.0]), 10
+        seen.append((step(x).tolist(), box.t.tolist(), box.n, len(box.items)))
+        found.append(seen)
+    assert found[0] == found[1]
+
+
+def test_objects_from_a_cached_function() -> None:
+    found = []
+    for name, wrap in (("eager", lambda f: f), ("compiled", ms.jit)):
+        box = the_box(name)
+        step = wrap(lambda x, name=name: update(the_box(name), x))
+        x = ms.Tensor([1.0, 1.0])
+        found.append([(step(x).tolist(), box.n) for _ in range(3)])
+    assert found[0] == found[1]
+
+
+class Numbers(list):
+    scale = 1.0
+
+
+CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "deque": (lambda: collections.deque([1.0], 1), lambda v: v[0], lambda v: v.append(3.0)),
+    "Counter": (lambda: collections.Counter("aab"), lambda v: v["a"], lambda v: v.update("aa")),
+    "proxy": (
+        lambda: {"k": 1.0},
+        lambda v: types.MappingProxyType(v)["k"],
+        lambda v: v.update(k=3),
+    ),
+    "bytearray": (lambda: bytearray(b"ab"), lambda v: v[0], lambda v: v.reverse()),
+    "array": (lambda: array.array("d", [1, 2]), lambda v: v[0], lambda v: v.reverse()),
+    "NumPy": (lambda: np.arange(2.0), lambda v: float(v[0]), lambda v: v.fill(7)),
+    "list": (lambda: Numbers([1.0, 2.0]), lambda v: v[0] * v.scale, lambda v: v.reverse()),
+    "attribute": (lambda: Numbers([1.0]), lambda v: v.scale, lambda v: setattr(v, "scale", 4)),
+    "tensor": (lambda: ms.Tensor([1.0]), lambda v: v[0], lambda v: v.set_data(ms.Tensor([4.0]))),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_changed_contents_are_seen(what: str) -> None:
+    make, read, change = CHANGES[what]
+    found = []
+    for wrap in (lambda f: f, ms.jit):
+        held, x = make(), ms.Tensor([2.0])
+        f = wrap(lambda x, h=held: x * read(h))
+        seen = [f(x).tolist()]
+        change(held)
+        found.append([*seen, f(x).tolist()])
+    assert found[0] == found[1] and found[0][0] != found[0][1]
+
+
+def test_methods_that_are_values() -> None:
+    box = Box()
+    one, two = nn.ReLU(), nn.Tanh()
+    box.act, table = one.construct, {"k": one.construct}
+    f = ms.jit(lambda x: (box.act(x), table["k"](x)))
+    x = ms.Tensor([2.0])
+    assert [y.item() for y in f(x)] == [2, 2]
+    box.act = two.construct
+    assert [y.item() for y in f(x)] == [two(x).item(), 2]
+    table["k"] = two.construct
+    assert [y.item() for y in f(x)] == [two(x).item()] * 2
+
+
+@pytest.mark.parametrize("capture_mode", ["ast", "trace"])
+def test_a_net_as_default_or_in_a_partial_changes_its_mode(capture_mode: str) -> None:
+    net, x = nn.Dropout(p=0.999), ops.ones(50)
+    for fn in (lambda x, net=net: net(x), functools.partial(lambda net, x: net(x), net)):
+        f = ms.jit(fn, capture_mode=capture_mode)
+        for training in (True, False, True):
+            net.set_train(training)
+            assert bool((f(x) == x).all()) is not training
