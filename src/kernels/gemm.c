@@ -60,34 +60,53 @@ typedef struct Tile {
     const T *ahead;
     int64_t hop, astep; /* astep: of `ahead`, from one row of a to the next */
 } Tile;
-enum { LINE = 64 / sizeof(T) };
+enum { LINE = 64 / sizeof(T), STEPS = 4 };
 
-/* Rows of a are reached from a pointer for every third row, so that the addresses fit the
- * registers. */
-ALWAYS void tile(const int R, const Tile *t) {
-    V acc[MR][2];
-    const T *rows[(MR + 2) / 3], *b = t->b;
-    const T *ahead = t->ahead;
-    int64_t ars = t->ars, acs = t->acs, hop = t->hop;
+/* How a lies, as far as it is known when compiled: anyhow, in contiguous rows, or as pack_rows
+ * leaves it. */
+typedef enum Lie { ANYHOW, IN_ROWS, PACKED, LIES } Lie;
+ALWAYS int64_t row_step(Lie lie, const Tile *t) { return lie == PACKED ? 1 : t->ars; }
+ALWAYS int64_t inner_step(Lie lie, const Tile *t) {
+    return lie == PACKED ? MR : lie == IN_ROWS ? 1 : t->acs;
+}
+
+/* Where the next inner step reads. Rows of a are reached from a pointer for every third row, so
+ * that the addresses fit the registers. */
+typedef struct Place {
+    const T *rows[(MR + 2) / 3], *b, *ahead;
+} Place;
+
+ALWAYS void multiply(const int R, const Lie lie, const int steps, const Tile *t, Place *at,
+                     V acc[MR][2]) {
+    int64_t ars = row_step(lie, t), acs = inner_step(lie, t);
     UNROLL
-    for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
-    UNROLL
-    for (int q = 0; q < (R + 2) / 3; q++) rows[q] = t->a + 3 * q * ars;
-    for (int64_t p = t->k; p > 0; p--) {
-        V b0 = load(b), b1 = load(b + VL);
-        b += t->bstep;
-        __builtin_prefetch(ahead, 0, 2);
-        __builtin_prefetch(ahead + LINE, 0, 2);
-        ahead += hop;
+    for (int u = 0; u < steps; u++) {
+        V b0 = load(at->b), b1 = load(at->b + VL);
+        at->b += t->bstep;
+        __builtin_prefetch(at->ahead, 0, 2);
+        __builtin_prefetch(at->ahead + LINE, 0, 2);
+        at->ahead += t->hop;
         UNROLL
         for (int i = 0; i < R; i++) {
-            T x = rows[i / 3][i % 3 * ars];
+            T x = at->rows[i / 3][i % 3 * ars + u * acs];
             acc[i][0] += x * b0;
             acc[i][1] += x * b1;
         }
-        UNROLL
-        for (int q = 0; q < (R + 2) / 3; q++) rows[q] += acs;
     }
+    UNROLL
+    for (int q = 0; q < (R + 2) / 3; q++) at->rows[q] += steps * acs;
+}
+
+ALWAYS void tile(const int R, const Lie lie, const Tile *t) {
+    V acc[MR][2];
+    Place at = {.b = t->b, .ahead = t->ahead};
+    int64_t p = t->k;
+    UNROLL
+    for (int i = 0; i < R; i++) acc[i][0] = acc[i][1] = (V){0};
+    UNROLL
+    for (int q = 0; q < (R + 2) / 3; q++) at.rows[q] = t->a + 3 * q * row_step(lie, t);
+    for (; p >= STEPS && lie != ANYHOW; p -= STEPS) multiply(R, lie, STEPS, t, &at, acc);
+    for (; p > 0; p--) multiply(R, lie, 1, t, &at, acc);
     if (t->from) {
         UNROLL
         for (int i = 0; i < R; i++) {
@@ -105,7 +124,9 @@ ALWAYS void tile(const int R, const Tile *t) {
 
 typedef void TileFn(const Tile *t);
 #define TILE(R)                                                                                    \
-    static void tile_##R(const Tile *t) { tile(R, t); }
+    static void anyhow_##R(const Tile *t) { tile(R, ANYHOW, t); }                                  \
+    static void in_rows_##R(const Tile *t) { tile(R, IN_ROWS, t); }                                \
+    static void packed_##R(const Tile *t) { tile(R, PACKED, t); }
 TILE(1)
 TILE(2)
 TILE(3)
@@ -125,15 +146,25 @@ TILE(13)
 TILE(14)
 #endif
 
-static TileFn *const tiles[MR + 1] = {
-    NULL,   tile_1, tile_2, tile_3,  tile_4,
-#if defined(__AVX2__)
-    tile_5, tile_6,
-#endif
 #if defined(__AVX512F__)
-    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+#define TILES(w)                                                                                   \
+    {                                                                                              \
+        NULL, w##_1, w##_2, w##_3, w##_4, w##_5, w##_6, w##_7, w##_8, w##_9, w##_10, w##_11,       \
+            w##_12, w##_13, w##_14                                                                 \
+    }
+#elif defined(__AVX2__)
+#define TILES(w)                                                                                   \
+    { NULL, w##_1, w##_2, w##_3, w##_4, w##_5, w##_6 }
+#else
+#define TILES(w)                                                                                   \
+    { NULL, w##_1, w##_2, w##_3, w##_4 }
 #endif
-};
+static TileFn *const tiles[LIES][MR + 1] = {TILES(anyhow), TILES(in_rows), TILES(packed)};
+
+static Lie lie_of(const Tile *t) {
+    if (t->acs == 1) return IN_ROWS;
+    return t->acs == MR && t->ars == 1 ? PACKED : ANYHOW;
+}
 
 /* ---- packing */
 
@@ -214,6 +245,7 @@ ALWAYS int64_t block_rows(int64_t left, uint32_t blocks) {
 
 /* All m rows of a with one panel of `cols` columns. */
 static void rows_by_panel(int64_t m, int64_t cols, const Tile *all) {
+    Lie lie = lie_of(all);
     uint32_t blocks = blocks_of(m);
     for (int64_t i = 0, rows; i < m; i += rows) {
         rows = block_rows(m - i, blocks--);
@@ -223,13 +255,13 @@ static void rows_by_panel(int64_t m, int64_t cols, const Tile *all) {
         if (t.from) t.from += i * t.frs;
         t.ahead += i * t.astep;
         if (cols == NR) {
-            tiles[rows](&t);
+            tiles[lie][rows](&t);
             continue;
         }
         T edge[MR * NR] __attribute__((aligned(64))), *to = t.c;
         const T *from = t.from;
         t.c = edge, t.crs = NR, t.from = NULL;
-        tiles[rows](&t);
+        tiles[lie][rows](&t);
         for (int64_t r = 0; r < rows; r++, to += all->crs)
             for (int64_t j = 0; j < cols; j++)
                 to[j] = from ? from[r * t.frs + j] + edge[r * NR + j] : edge[r * NR + j];
