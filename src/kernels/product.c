@@ -144,6 +144,8 @@ PLAIN(uint8_t, bool, to[j] | (x & y[j * g->bcs]))
  * EVEN while there are few, so that 2, 4 or 8 threads have equal shares: by rows if there are
  * enough of them, else by columns. */
 enum { TILE_ROWS = 252, TILE_COLUMNS = 256, COLUMN_STEP = 32, LEAST_ROWS = 28, EVEN = 8, FEW = 64 };
+/* A run of tiles may have so many bytes in a column of x. */
+enum { JOINED_BYTES = 2048 };
 
 typedef struct Grid {
     const Product *p;
@@ -189,9 +191,10 @@ static void start_with_bias(const Product *p, const Gemm *g, int64_t i0, int64_t
 /* How many of the tiles from t on, below `end`, are one product: neighbours along the rows or along
  * the columns share what the kernel packs. */
 static int64_t joined_tiles(const Grid *grid, int64_t t, int64_t end) {
-    int64_t each = grid->rows * grid->columns, most = 1;
-    if (grid->columns == 1) most = TILE_ROWS / divide_up(grid->p->m, grid->rows);
-    if (grid->rows == 1) most = TILE_COLUMNS / grid->width;
+    bool is_row = grid->rows == 1;
+    int64_t each = is_row ? grid->columns : grid->rows;
+    int64_t most = is_row ? TILE_COLUMNS / grid->width
+                          : JOINED_BYTES / dtype_size(grid->ct) / divide_up(grid->p->m, grid->rows);
     return max_i64(1, min_i64(most, min_i64(end, (t / each + 1) * each) - t));
 }
 
@@ -202,7 +205,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
     for (int64_t t = begin, n; t < end; t += n) {
         n = joined_tiles(grid, t, end);
         int64_t batch = t / (grid->rows * grid->columns), tile = t % (grid->rows * grid->columns);
-        int64_t row = tile / grid->columns, j = tile % grid->columns * grid->width;
+        int64_t row = tile % grid->rows, j = tile / grid->rows * grid->width;
         int64_t i = p->m * row / grid->rows;
         int64_t down = grid->rows == 1 ? 1 : n, across = grid->rows == 1 ? n : 1;
         product_batch(p, batch, &xo, &yo);
