@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import array
 import collections
+import copy
 import functools
+import operator
 import types
 import weakref
 from collections.abc import Callable
@@ -171,3 +173,61 @@ def test_a_net_as_default_or_in_a_partial_changes_its_mode(capture_mode: str) ->
         for training in (True, False, True):
             net.set_train(training)
             assert bool((f(x) == x).all()) is not training
+
+
+class Steps:
+    """What a generator reads, on the way of a loop."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+
+    def factor(self) -> float:
+        return self.box.n + 1.0
+
+    def __iter__(self) -> Any:
+        for i in range(self.box.n):
+            yield self.box.t * i + self.factor() + sum(self.box.items)
+
+
+def of_generator(box: Box) -> Callable:
+    def steps(times: int) -> Any:
+        for i in range(box.n):
+            yield i * times + box.t + sum(box.items)
+
+    return lambda x: sum((v * x for v in steps(2)), x)
+
+
+def without_source(box: Box) -> Callable:
+    names = {"box": box}
+    exec("def f(x): return x * box.n * box.t + sum(box.items)", names)
+    return names["f"]
+
+
+NATIVE: dict[str, Callable[[Box], Callable]] = {
+    "generator": of_generator,
+    "iterator": lambda box: lambda x, steps=Steps(box): sum(steps, x),  # noqa: B008
+    "no source": without_source,
+    "copy": lambda box: lambda x: x * copy.copy(box).t * copy.deepcopy(box).n,
+    "vars": lambda box: lambda x: x * vars(box)["n"] * vars(box)["t"],
+    "attrgetter": lambda box: lambda x: x * operator.attrgetter("n")(box),
+}
+
+
+@pytest.mark.parametrize("way", NATIVE)
+def test_what_native_code_reads_is_guarded(way: str) -> None:
+    found = []
+    for wrap in (lambda f: f, ms.jit):
+        box, x = Box(), ms.Tensor([1.0, 1.0])
+        box.n = 2
+        step = wrap(NATIVE[way](box))
+        seen = [step(x).tolist(), step(x).tolist()]
+        box.n = 3
+        seen.append(step(x).tolist())
+        box.items.append(4.0)
+        seen.append(step(x).tolist())
+        box.t = ms.Tensor([5.0, 7.0])
+        seen.append(step(x).tolist())
+        box.t[0] = 9
+        seen.append(step(x).tolist())
+        found.append(seen)
+    assert found[0] == found[1]

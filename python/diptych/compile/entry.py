@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Parameter, Tensor
-from ..stage.result import Place, Read, Slot, Staged
+from ..stage.result import Place, Read, SameTensor, Slot, Staged
 from .gradient import Gradient
 
 __all__ = ["Entry"]
@@ -74,6 +74,8 @@ class Entry:
         is_plain, keeps_guards)``. None: calls like this one need a closer look."""
         if self.staged.lengths is not None:
             return None  # what a run counts may ask for another version
+        if any(isinstance(read, SameTensor) for read in self.staged.reads):
+            return None
         if self.staged.same or (self.staged.tells_apart and self.staged.hidden):
             return None  # which tensors are the same object is asked in each call
         if len(args) != len(leaves) or any(a is not b for a, b in zip(args, leaves, strict=True)):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import datetime
 import functools
 import inspect
+import operator
 import os
 import types
 import weakref
@@ -23,6 +25,7 @@ from .errors import GraphError, GraphTypeError, describe
 from .functions import FUNCTIONS, TENSOR_METHODS, TEXT_METHODS
 from .source import is_library
 from .text import is_late
+from .unseen import guard_reach
 from .values import Choice, LazyText, Scalar, Undef, contains, map_items
 
 if TYPE_CHECKING:
@@ -49,6 +52,8 @@ _PURE = frozenset(
 )
 _MUTABLE = (list, dict, set, bytearray, collections.deque)
 
+# What reads attributes of its arguments.
+_LOOKING_INSIDE = (copy.copy, copy.deepcopy, vars, str, repr, format)
 # What gives an object that others hold too.
 _HANDING_OUT = (functools._lru_cache_wrapper, weakref.ref)
 
@@ -133,10 +138,12 @@ def _function(
         is_native = not any(map(is_late, (*args, *kwargs.values())))
     if flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise interp.unsupported_use("async functions", fn.__qualname__)
-    if is_native or flags & inspect.CO_GENERATOR:
+    if is_native:
         return native(interp, fn, args, kwargs)
-    source = interp.find_source(fn)
+    source = None if flags & inspect.CO_GENERATOR else interp.find_source(fn)
     if source is None:
+        if not is_library(filename):
+            guard_reach(interp, [fn, *args, *kwargs.values()])
         return native(interp, fn, args, kwargs)
     if fn.__defaults__ or fn.__kwdefaults__ or fn.__closure__:
         interp.observer.add_known(fn)
@@ -269,6 +276,8 @@ def _run(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     for value in (*args, *kwargs.values()):
         if isinstance(value, _MUTABLE) and not is_library_op(fn):
             writable(interp, value)
+    if isinstance(fn, operator.attrgetter) or any(fn is f for f in _LOOKING_INSIDE):
+        guard_reach(interp, [*args], whole=True)
     shown = [] if isinstance(fn, _core.Op) else _shown((*plain_args, *plain_kwargs.values()))
     try:
         made = fn(*plain_args, **plain_kwargs)

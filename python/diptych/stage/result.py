@@ -28,6 +28,7 @@ __all__ = [
     "Nest",
     "Place",
     "Read",
+    "SameTensor",
     "Slot",
     "Staged",
     "Static",
@@ -238,6 +239,22 @@ class Read:
         if self.place.kind != "contents" and type(self.value) in _CONTAINERS:
             return now is self.value
         return same_value(self.value, now)
+
+
+@dataclass(frozen=True)
+class SameTensor(Read):
+    """A guard: the place shows the tensor with the value that the graph has as a constant.
+    ``value``: the tensor, and a handle that keeps the value."""
+
+    @classmethod
+    def of(cls, place: Place, tensor: Tensor) -> SameTensor:
+        """The guard for what the tensor shows now."""
+        return cls(place, (tensor, _core.alias(tensor)))
+
+    def holds(self) -> bool:
+        """Whether it is the same tensor and nobody has written to it."""
+        tensor, kept = self.value
+        return self.place.get() is tensor and _core.value_id(tensor) == _core.value_id(kept)
 
 
 @dataclass(frozen=True)
