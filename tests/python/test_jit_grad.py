@@ -500,3 +500,28 @@ def test_a_result_walked_back_in_part() -> None:
         results.append((float(f(x)), *p.grad.tolist()))
         p.grad = None
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("capture_mode", ["ast", "trace"])
+def test_gradients_with_respect_to_inputs_that_are_written(capture_mode: str) -> None:
+    """They are those of the values that came in."""
+
+    def twice(x: ms.Tensor) -> ms.Tensor:
+        x *= 2
+        x[0] += 1
+        return x
+
+    grads = []
+    for f in (twice, ms.jit(twice, capture_mode=capture_mode)):
+
+        def through(x: ms.Tensor, f: Any = f) -> ms.Tensor:
+            y = x * 3
+            f(y)
+            return (y * y).sum()
+
+        x = vector(1, 2)
+        p = ms.Parameter(vector(1, 2), name="p")
+        f(p * 3).sum().backward()
+        first = ms.grad(lambda x, f=f: f(x * 1).sum())(x)
+        grads.append([first.tolist(), ms.grad(through)(x).tolist(), p.grad.tolist()])
+    assert grads[0] == grads[1]

@@ -87,6 +87,7 @@ class _Trace:
         self._records = records
         self._inputs: list[int] = []
         self._symbolic: list[Tensor] = []
+        self._first: list[Tensor] = []  # handles on the same values that nobody writes to
         self._hidden: list[Place] = []
         self._places: dict[int, tuple[Place, int]] = {}  # handle: whose it is, value at first
         self._outputs: list[Tensor] = []
@@ -100,6 +101,7 @@ class _Trace:
         if self._records and like.requires_grad:
             made = _core.variable(made)
         self._symbolic.append(made)
+        self._first.append(_core.alias(made))
         self._places[id(made)] = (place, _core.symbol(made))
         return made
 
@@ -141,8 +143,8 @@ class _Trace:
         outputs = list(self._outputs)
         recording, why = None, None
         if self._free is not None:
-            recording, why = self.graph.recorded(self._symbolic, outputs)
-        outputs += seal(self.graph, self._symbolic, list(outputs))
+            recording, why = self.graph.recorded(self._first, outputs)
+        outputs += seal(self.graph, self._first, list(outputs))
         self.graph.outputs(outputs, *mode.levels())
         hidden, reads = self._hidden, world.reads
         made = Staged(self.graph, self._inputs, hidden, structure, reads, writes, recording, why)

@@ -64,7 +64,7 @@ class Builder:
         made = self.graph.input(like.dtype, like.shape, sum(1 << axis for axis in axes))
         if self._records and like.requires_grad:
             made = _core.variable(made)
-        self.inputs.append(made)
+        self.inputs.append(_core.alias(made))  # the function may write to its handle
         return made
 
     @property
