@@ -87,16 +87,29 @@ dip_Status dip_backward(dip_Tensor *loss) {
 
 /* ---- gradients the caller knows */
 
+typedef struct KeptGrad {
+    dip_CustomGrad grad;
+    TensorType types[]; /* of the inputs */
+} KeptGrad;
+
 static Status run_custom(void *ctx, int nout, Tensor *const *g, int nin, Tensor **dx) {
-    const dip_CustomGrad *grad = ctx;
-    (void)nout, (void)nin;
-    return grad->backward(grad->ctx, g, dx);
+    const KeptGrad *kept = ctx;
+    (void)nout;
+    TRY(kept->grad.backward(kept->grad.ctx, g, dx));
+    for (int i = 0; i < nin; i++) {
+        if (!dx[i] || type_equal(&dx[i]->type, &kept->types[i])) continue;
+        char have[200], want[200];
+        return FAIL(VALUE, "custom_grad: the gradient of input %d is %s; it must be %s", i,
+                    type_text(&dx[i]->type, have, sizeof have),
+                    type_text(&kept->types[i], want, sizeof want));
+    }
+    return OK;
 }
 
 static void release_custom(void *ctx) {
-    dip_CustomGrad *grad = ctx;
-    if (grad->release) grad->release(grad->ctx);
-    free(grad);
+    KeptGrad *kept = ctx;
+    if (kept->grad.release) kept->grad.release(kept->grad.ctx);
+    free(kept);
 }
 
 dip_Status dip_custom_grad(dip_CustomGrad grad, int nin, dip_Tensor *const *in, int nout,
@@ -117,9 +130,11 @@ dip_Status dip_custom_grad(dip_CustomGrad grad, int nin, dip_Tensor *const *in, 
         if (grad.release) grad.release(grad.ctx);
         return OK;
     }
-    dip_CustomGrad *kept = malloc(sizeof *kept);
+    KeptGrad *kept = calloc(1, sizeof *kept + (size_t)nin * sizeof *kept->types);
     if (!kept) return FAIL(NOMEM, "custom_grad: no memory");
-    *kept = grad;
+    kept->grad = grad;
+    for (int i = 0; i < nin; i++)
+        if (in[i]) kept->types[i] = in[i]->type;
     CustomGrad custom = {.backward = run_custom, .release = release_custom, .ctx = kept};
     Status status = tape_record_custom("custom_grad", custom, nin, in, nout, out);
     if (status != OK) free(kept);

@@ -33,10 +33,10 @@ dip_Status dip_load(const char *path, dip_Archive **out) {
 }
 
 void dip_archive_free(dip_Archive *archive) { archive_free(archive); }
-int64_t dip_archive_count(const dip_Archive *archive) { return archive->n; }
+int64_t dip_archive_count(const dip_Archive *archive) { return archive ? archive->n : 0; }
 
 static const NamedTensor *entry(const dip_Archive *a, int64_t i) {
-    return i >= 0 && i < a->n ? &a->items[i] : NULL;
+    return a && i >= 0 && i < a->n ? &a->items[i] : NULL;
 }
 
 const char *dip_archive_name(const dip_Archive *archive, int64_t i) {
@@ -50,7 +50,7 @@ dip_Tensor *dip_archive_peek(const dip_Archive *archive, int64_t i) {
 }
 
 dip_Tensor *dip_archive_find_peek(const dip_Archive *archive, const char *name) {
-    for (int64_t i = 0; name && i < archive->n; i++)
+    for (int64_t i = 0; archive && name && i < archive->n; i++)
         if (!strcmp(archive->items[i].name, name)) return archive->items[i].tensor;
     return NULL;
 }

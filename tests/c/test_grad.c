@@ -183,6 +183,24 @@ static void test_custom_grad(void) {
     for (int i = 0; i < 3; i++) dip_unref(all[i]);
 }
 
+static dip_Status a_lonely_number(void *ctx, dip_Tensor *const *g, dip_Tensor **dx) {
+    (void)ctx, (void)g;
+    return dip_number(DIP_F32, 1, &dx[0]);
+}
+
+static void test_custom_grad_of_other_sizes(void) {
+    dip_Tensor *c = floats(2, (float[]){1, 2}), *x = NULL, *y = NULL, *g = NULL;
+    CHECK_OK(dip_variable(c, &x));
+    dip_record(false);
+    CHECK_OK(dip_exp(x, &y));
+    dip_record(true);
+    CHECK_OK(dip_custom_grad((dip_CustomGrad){a_lonely_number, NULL, NULL}, 1, &x, 1, &y));
+    dip_GradArgs args = {.noutputs = 1, .outputs = &y, .ninputs = 1, .inputs = &x};
+    CHECK_FAILS(dip_grad(&args, &g), VALUE, "the gradient of input 0 is float32[]");
+    dip_Tensor *all[] = {c, x, y};
+    for (int i = 0; i < 3; i++) dip_unref(all[i]);
+}
+
 /* ---- parameters */
 
 static dip_Param *parameter(const char *name, dip_Tensor *take) {
@@ -503,6 +521,7 @@ int main(void) {
     RUN(test_recording);
     RUN(test_grad_refusals);
     RUN(test_custom_grad);
+    RUN(test_custom_grad_of_other_sizes);
     RUN(test_param);
     RUN(test_param_refusals);
     RUN(test_param_snapshot);

@@ -73,7 +73,8 @@ static void test_load_by_hand(void) {
     CHECK(dip_archive_count(a) == 3);
     CHECK(!strcmp(dip_archive_name(a, 0), "b\xc3\xa4\xf0\x9f\x98\x80"));
     CHECK(dip_archive_name(a, 3) == NULL && dip_archive_peek(a, -1) == NULL);
-    CHECK(dip_archive_find_peek(a, "nobody") == NULL);
+    CHECK(dip_archive_find_peek(a, "nobody") == NULL && !dip_archive_find_peek(NULL, "a"));
+    CHECK(dip_archive_count(NULL) == 0 && !dip_archive_name(NULL, 0) && !dip_archive_peek(NULL, 0));
     const dip_Tensor *b = dip_archive_peek(a, 0), *s = dip_archive_find_peek(a, "a");
     const dip_Tensor *none = dip_archive_find_peek(a, "none");
     int16_t values[2];
