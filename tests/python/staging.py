@@ -47,8 +47,9 @@ class Compiled:
                 entries.remove(staged)
                 staged = stage(self.fn, args, kwargs, lengths=lengths)
                 entries.append(staged)
+        result = staged.rebuild(out, leaves)
         staged.replay(out, leaves)
-        return staged.rebuild(out, leaves)
+        return result
 
 
 def plain(value: Any) -> Any:

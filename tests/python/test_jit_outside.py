@@ -231,3 +231,27 @@ def test_what_native_code_reads_is_guarded(way: str) -> None:
         seen.append(step(x).tolist())
         found.append(seen)
     assert found[0] == found[1]
+
+
+def test_tensors_outside_that_are_returned_and_moved() -> None:
+    """They are the objects that stood there before the call."""
+
+    def step(box: Box, x: ms.Tensor) -> Any:
+        old = box.t
+        box.t = box.t + x
+        box.items.append(old)
+        return old, box.items.pop(0), box.items[0]
+
+    found = []
+    for wrap in (lambda f: f, ms.jit):
+        box, seen = Box(), []
+        box.items = [ms.Tensor([3.0]), ms.Tensor([4.0])]
+        f = wrap(functools.partial(step, box))
+        for i in range(4):
+            before = [box.t, *box.items]
+            made = f(ms.Tensor([float(i), 1.0]))
+            seen.append([next((k for k, b in enumerate(before) if b is y), None) for y in made])
+            seen += [[t.tolist() for t in (*made, box.t, *box.items)], box.items[-1] is before[0]]
+            box.items[0][0] = 10.0 + i
+        found.append(seen)
+    assert found[0] == found[1]

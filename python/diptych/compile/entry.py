@@ -65,9 +65,10 @@ class Entry:
             (kept, values), state = self._graph.keep(inputs), _core.rng_state()
             outputs = list(self._graph.run(inputs))
             self._gradient.attach(values, outputs, kept, state)
+        result = staged.rebuild(outputs, leaves)  # of places outside it has what they held before
         if staged.writes:
             self._write(outputs, leaves)
-        return staged.rebuild(outputs, leaves)
+        return result
 
     def memo(self, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
         """What the C base needs to know to do this call again by itself: ``(graph, inputs, guards,

@@ -4,7 +4,8 @@ A jit wrapper keeps one ``Staged`` a set of argument types and guards. A call
 
 1. checks ``staged.guards_hold()``,
 2. runs the graph on ``staged.gather(leaves)`` with ``leaves = flatten(args, kwargs)``,
-3. replays ``staged.replay(outputs, leaves)`` and returns ``staged.rebuild(outputs, leaves)``.
+3. builds its result, ``staged.rebuild(outputs, leaves)``, and then writes, ``staged.replay(outputs,
+   leaves)``.
 """
 
 from __future__ import annotations

@@ -260,6 +260,7 @@ class _Staging:
         if isinstance(value, Parameter):
             return Static(value)
         if isinstance(value, Tensor):
+            value = self._interp.observer.resolve(value)
             leaf = self._leaves.get(id(value))
             if leaf is not None:
                 return Argument(leaf[1])
