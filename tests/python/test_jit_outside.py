@@ -255,3 +255,12 @@ def test_tensors_outside_that_are_returned_and_moved() -> None:
             box.items[0][0] = 10.0 + i
         found.append(seen)
     assert found[0] == found[1]
+
+
+def test_iterators_outside_are_refused() -> None:
+    x = ms.Tensor([1.0])
+    for take in (next, list, lambda it: [v for v in it]):  # noqa: C416
+        items = iter([1.0, 2.0])
+        with pytest.raises(TypeError, match="same in every run"):
+            ms.jit(lambda x, take=take, items=items: (x, take(items)))(x)
+        assert next(items) == 1

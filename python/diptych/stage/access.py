@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -345,12 +345,27 @@ def iterate(interp: Interpreter, value: Any) -> list[Any]:
             )
     if type(value) in (list, tuple):
         return [interp.observer.resolve(v) if isinstance(v, Tensor) else v for v in value]
+    refuse_outside(interp, value)
     if isinstance(value, Scalar | LazyText):
         raise TypeError(f"'{_kind_name(value)}' object is not iterable")
     method = getattr(type(value), "__iter__", None)
     if _is_python(method) and not isinstance(value, _core.Tensor):
         return iterate(interp, interp.call(types.MethodType(method, value), (), {}))
     return [interp.observer.resolve(v) if isinstance(v, Tensor) else v for v in value]
+
+
+def refuse_outside(interp: Interpreter, value: Any) -> None:
+    """An iterator that was there before gives other items in each run."""
+    if isinstance(value, Iterator) and interp.observer.is_known(value) and not interp.may_freeze:
+        raise interp.error(
+            GraphTypeError,
+            "Unsupported type in Graph mode",
+            "DP307",
+            describe(value),
+            why="an item taken while staging would be the same in every run",
+            fix="take it outside and pass it as an argument, or write ms.static(...) around it "
+            "to keep one value for good",
+        )
 
 
 def _kind_name(value: Any) -> str:

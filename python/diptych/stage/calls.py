@@ -19,7 +19,7 @@ from .. import _core
 from .._core import Tensor
 from ..common.grad import Differentiated, alias
 from ..common.parameter import Parameter
-from .access import get_attribute, writable
+from .access import get_attribute, refuse_outside, writable
 from .builder import value_id
 from .errors import GraphError, GraphTypeError, describe
 from .functions import FUNCTIONS, TENSOR_METHODS, TEXT_METHODS
@@ -263,6 +263,8 @@ def _spread(
 def _run(interp: Interpreter, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not interp.may_freeze:
         _refuse_frozen(interp, fn)
+        for value in args:
+            refuse_outside(interp, value)
     if getattr(fn, "__name__", "") in _ASSIGNING and isinstance(args[0], Tensor):
         writable(interp, args[0])
     late = [v for v in (*args, *kwargs.values()) if is_late(v)]
