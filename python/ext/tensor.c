@@ -128,8 +128,11 @@ static PyObject *tensor_item(PyObject *self, PyObject *const *args, Py_ssize_t n
         PyObject *key = n == 1 ? Py_NewRef(args[0]) : PyTuple_New(n);
         for (Py_ssize_t i = 0; n > 1 && key && i < n; i++)
             PyTuple_SET_ITEM(key, i, Py_NewRef(args[i]));
-        PyObject *part = key ? tensor_subscript(self, key) : NULL;
+        bool is_flat = n == 1 && PyIndex_Check(args[0]) && t->type.rank != 1; /* as in NumPy */
+        PyObject *line = is_flat ? PyObject_CallMethod(self, "reshape", "i", -1) : Py_NewRef(self);
+        PyObject *part = key && line ? tensor_subscript(line, key) : NULL;
         Py_XDECREF(key);
+        Py_XDECREF(line);
         PyObject *value = part ? tensor_item(part, NULL, 0) : NULL;
         Py_XDECREF(part);
         return value;
@@ -315,7 +318,7 @@ static int tensor_contains(PyObject *self, PyObject *value) {
 
 static PyMethodDef tensor_methods[] = {
     {"item", CFUNC(tensor_item), METH_FASTCALL,
-     "item(*index)\n--\n\nThe one element (at index) as a Python number."},
+     "item(*index)\n--\n\nThe one element as a Python number: at index, one int counts row-major."},
     {"tolist", tensor_tolist, METH_NOARGS, "tolist()\n--\n\nNested lists of Python numbers."},
     {"backward", CFUNC(tensor_backward), WITH_KEYWORDS,
      "backward(gradient=None, retain_graph=False, create_graph=False)\n--\n\n"

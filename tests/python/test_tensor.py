@@ -287,7 +287,8 @@ def test_containers():
     assert len(t) == 2
     assert [row.tolist() for row in t] == [[1, 2], [3, 4]]
     assert 3 in t and 9 not in t
-    assert t.item(1, 0) == 3
+    assert t.item(1, 0) == 3 and t.item(3) == 4 and t.item(-3) == 2
+    assert Tensor(5).item(0) == 5
     with pytest.raises(ValueError, match="one element"):
         t.item()
     with pytest.raises(TypeError, match="0-d"):
