@@ -99,6 +99,8 @@ static void load_block(DType dtype, const char *src, int64_t step, int64_t size,
     } else {
         gather_strided(n, dtype_size(dtype), raw, src, step * dtype_size(dtype));
         loops(DT_i64)->load[dtype](n, wide, raw);
+        for (int64_t i = 0; i < n && dtype == DT_u64; i++)
+            if (wide[i] < 0) wide[i] = INT64_MAX; /* beyond every axis */
         src = (const char *)wide;
         LOAD(int64_t, 1);
     }

@@ -208,6 +208,22 @@ static void pack_gates(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* Of no step at least, of all steps at most. */
+Status check_rnn_layer(const KernelArgs *a) {
+    const Buf *length = a->nin > RNN_LENGTH ? &a->in[RNN_LENGTH] : NULL;
+    if (!length || !length->data) return OK;
+    int64_t steps = a->in[RNN_X].type->dims[0];
+    for (int64_t i = 0; i < length->type->dims[0]; i++) {
+        int64_t n;
+        const char *at = length->data + i * length->strides[0] * dtype_size(length->type->dtype);
+        loops(DT_i64)->load[length->type->dtype](1, &n, at);
+        if (n < 0 || n > steps)
+            return FAIL(VALUE, "%s: seq_length[%lld] is %lld; legal: 0 to %lld", a->op->name,
+                        (long long)i, (long long)n, (long long)steps);
+    }
+    return OK;
+}
+
 static double number(const Rnn *v, const char *p, int64_t i) {
     if (!p) return 0;
     return v->d == DT_f32 ? (double)((const float *)p)[i] : ((const double *)p)[i];

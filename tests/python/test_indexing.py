@@ -148,3 +148,11 @@ def test_empty_arrays(key):
 def test_empty_array_of_floats():
     with pytest.raises(IndexError, match="dtype float32"):
         Tensor([1.0, 2.0])[np.zeros(0, np.float32)]
+
+
+@pytest.mark.parametrize("value", [2**64 - 1, 2**63])
+def test_large_unsigned_indices_do_not_count_from_the_end(value: int) -> None:
+    x, index = ms.Tensor([1.0, 2.0, 3.0]), ms.Tensor(np.array([value], np.uint64))
+    for take in (lambda: x[index], lambda: ms.ops.gather(x, index, 0)):
+        with pytest.raises(IndexError, match="axis 0 has size 3"):
+            take()

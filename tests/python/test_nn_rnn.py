@@ -200,3 +200,14 @@ def test_gradient_of_a_cell():
 def test_refusals(build, error, message):
     with pytest.raises(error, match=message):
         build()
+
+
+@pytest.mark.parametrize("length", [[3, 7], [-1, 2]])
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_lengths_beyond_the_steps_are_refused(make, length) -> None:
+    layer, x = make(4, 5, batch_first=True), ops.ones((2, 6, 4))
+    run = lambda: layer(x, seq_length=ms.Tensor(length, ms.int32))  # noqa: E731
+    with pytest.raises(ValueError, match=r"seq_length\[\d\] is (7|-1); legal: 0 to 6"):
+        run()
+    with pytest.raises(ValueError, match="legal: 0 to 6"):
+        ms.jit(run)()
