@@ -41,7 +41,7 @@ def test_positional_and_keywords():
         (lambda: ops.sum(X, 1.5), TypeError, "sum: argument 'axis' is 1.5"),
         (lambda: ops.sum(X, (0, "x")), TypeError, "axis"),
         (lambda: ops.sum(X, 5), IndexError, "axis 5 is out of range"),
-        (lambda: ops.sum(X, 2**70), OverflowError, "too large|too big"),
+        (lambda: ops.sum(X, 2**70), OverflowError, "axis. is .*does not fit into int64"),
         (lambda: ops.sum(X, 0, 3), TypeError, "keep_dims"),
         (lambda: ops.sum(X, dtype="float31"), TypeError, "dtype"),
         (lambda: ops.reshape(X), TypeError, "argument 'shape' is missing"),
