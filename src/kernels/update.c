@@ -33,13 +33,20 @@ typedef struct Step {
     bool plain; /* all arrays are of the compute type */
 } Step;
 
+/* Not around conversions: those of float16 pass through subnormal numbers. */
+static void run_loop(const Step *s, int64_t n, void *const *out, const void *const *in) {
+    FloatMode mode = float_flush();
+    s->loop(n, out, in, s->k);
+    float_set_mode(mode);
+}
+
 static void plain_range(const Step *s, int64_t begin, int64_t end) {
     int64_t skip = begin * dtype_size(s->ct);
     const void *in[UPDATE_ARRAYS];
     void *out[UPDATE_ARRAYS];
     for (int i = 0; i <= s->a->nout; i++) in[i] = s->a->in[i].data + skip;
     for (int i = 0; i < s->a->nout; i++) out[i] = s->a->out[i].data + skip;
-    s->loop(end - begin, out, in, s->k);
+    run_loop(s, end - begin, out, in);
 }
 
 static void block_range(const Step *s, int64_t begin, int64_t end) {
@@ -54,7 +61,7 @@ static void block_range(const Step *s, int64_t begin, int64_t end) {
             const Buf *b = &s->a->in[i];
             convert->load[b->type->dtype](n, blocks[i], b->data + at * dtype_size(b->type->dtype));
         }
-        s->loop(n, out, in, s->k);
+        run_loop(s, n, out, in);
         for (int i = 0; i < s->a->nout; i++) {
             const Buf *b = &s->a->out[i];
             convert->store[b->type->dtype](n, b->data + at * dtype_size(b->type->dtype), blocks[i]);
@@ -64,9 +71,7 @@ static void block_range(const Step *s, int64_t begin, int64_t end) {
 
 static void step_range(void *ctx, int64_t begin, int64_t end) {
     const Step *s = ctx;
-    FloatMode mode = float_flush();
     (s->plain ? plain_range : block_range)(s, begin, end);
-    float_set_mode(mode);
 }
 
 static Step step_of(const KernelArgs *a, UpdateRule rule, const double *k) {
