@@ -15,7 +15,7 @@ from typing import Any
 from .. import _core
 from .._core import Parameter, Tensor
 from ..stage.result import Place, Read
-from ..stage.source import is_library
+from ..stage.source import is_library, mentioned
 
 __all__ = ["World"]
 
@@ -97,7 +97,7 @@ class World:
         self._todo += [*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()]
         if is_library(fn.__code__.co_filename):
             return
-        for name in _names(fn.__code__):
+        for name in mentioned(fn.__code__):
             if name in fn.__globals__:
                 self._see(Place("global", fn.__globals__, name))
 
@@ -177,12 +177,3 @@ def _same_items(owner: Any, before: Any) -> bool:
     if type(owner) is set:
         return owner == before
     return all(a is b for a, b in zip(owner, before, strict=True))
-
-
-def _names(code: types.CodeType) -> list[str]:
-    """Global names that a function and those inside it mention."""
-    found = list(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found.extend(_names(constant))
-    return found

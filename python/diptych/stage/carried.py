@@ -16,7 +16,7 @@ from .._core import Cell, Tensor, op_table
 from .access import get_attribute
 from .builder import value_id
 from .errors import describe
-from .result import ABSENT
+from .result import ABSENT, PLAIN
 from .values import Choice, Dead, Scalar, Undef
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ __all__ = [
 Spec = tuple[Any, ...]
 
 _NUMBERS = (bool, int, float)
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class ChangesType(Exception):
@@ -77,12 +76,12 @@ def is_same(a: Any, b: Any) -> bool:
         return True
     if type(a) in (list, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(is_same, a, b))
-    return type(a) is type(b) and isinstance(a, _PLAIN) and a == b
+    return type(a) is type(b) and isinstance(a, PLAIN) and a == b
 
 
 def is_opaque(value: Any) -> bool:
     """Whether a value is an object that cannot be taken apart: a function, an instance."""
-    known = (Tensor, Scalar, Choice, Undef, Dead, list, tuple, dict, *_PLAIN)
+    known = (Tensor, Scalar, Choice, Undef, Dead, list, tuple, dict, *PLAIN)
     return not isinstance(value, known)
 
 

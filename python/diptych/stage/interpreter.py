@@ -34,14 +34,13 @@ from .journal import Journal
 from .lengths import Counted, Lengths, StopToCount
 from .observer import Observer
 from .outcome import Leaf, Outcome, Status, leaves
-from .result import Place
+from .result import PLAIN, Place
 from .source import Source, find, is_library
 from .survey import Survey
 from .values import Choice, Scalar, Undef, kind_of
 
 __all__ = ["Interpreter"]
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _SAME_CALLS = 64  # of one function with arguments of one kind, until a recursion is given up
 
 
@@ -306,7 +305,7 @@ class Interpreter(Forking):
         for key in ("__defaults__", "__kwdefaults__"):
             held = getattr(fn, key)
             values = held.values() if isinstance(held, dict) else held or ()
-            if not all(type(v) in _PLAIN for v in values):
+            if not all(type(v) in PLAIN for v in values):
                 self.read(Place("attr", fn, key), held)
                 sees = True
         return sees

@@ -13,12 +13,11 @@ from typing import Any
 
 from .._core import Parameter, Tensor
 from .builder import Builder
-from .result import ABSENT, Place, Read
+from .result import ABSENT, PLAIN, Place, Read
 from .values import Scalar
 
 __all__ = ["Observer"]
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _METHODS = (types.MethodType, types.BuiltinMethodType)
 _MAPPINGS = (dict, types.MappingProxyType)
 _SEQUENCES = (list, tuple, deque)
@@ -52,7 +51,7 @@ class Observer:
 
     def add_outside(self, obj: Any) -> None:
         """``obj`` was there before staging, with what it holds."""
-        if type(obj) not in _PLAIN and not self.is_known(obj):
+        if type(obj) not in PLAIN and not self.is_known(obj):
             self.add_known(obj)
             self._open(obj)
 
@@ -84,7 +83,7 @@ class Observer:
                 self.reads[place.slot] = Read(place, value)
             return
         self.reads[place.slot] = Read(place, value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return
         self.add_known(value)
         self._open(value)

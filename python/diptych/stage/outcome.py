@@ -14,7 +14,7 @@ from typing import Any
 from .._core import Parameter, Tensor
 from .builder import Builder, Params
 from .journal import Delta
-from .result import Place
+from .result import PLAIN, Place
 from .values import Choice, Dead, LazyText, Scalar, Undef
 
 __all__ = ["Fork", "Join", "Leaf", "Outcome", "Status", "Unjoinable", "leaves", "renamed"]
@@ -95,7 +95,6 @@ class Unjoinable(Exception):
 # A merged value, once the results of the If are known.
 Make = Callable[[list[Tensor]], Any]
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def _is_named_tuple(value: Any) -> bool:
@@ -171,7 +170,7 @@ class Join:
                 made = self._pair(pair[0], pair[1])
                 return lambda outs: Scalar(made(outs), kind)
             return None
-        if type(a) is type(b) and isinstance(a, _PLAIN) and (a == b or (a != a and b != b)):
+        if type(a) is type(b) and isinstance(a, PLAIN) and (a == b or (a != a and b != b)):
             return lambda outs: a
         return None
 

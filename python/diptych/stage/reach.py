@@ -7,11 +7,12 @@ from typing import Any
 
 from .._core import Cell, Tensor
 from .frame import Frame
+from .result import PLAIN
 from .values import Choice, Undef
 
 __all__ = ["reachable"]
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type, types.ModuleType)
+_ENDS = (*PLAIN, type, types.ModuleType)
 
 
 def reachable(frames: list[Frame], frame: Frame, names: dict[str, Any]) -> dict[int, Any]:
@@ -26,7 +27,7 @@ def reachable(frames: list[Frame], frame: Frame, names: dict[str, Any]) -> dict[
         stack += one.held
     while stack:
         value = stack.pop()
-        if isinstance(value, _PLAIN) or id(value) in found:
+        if isinstance(value, _ENDS) or id(value) in found:
             continue
         found[id(value)] = value
         stack += _parts(value)

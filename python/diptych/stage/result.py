@@ -24,6 +24,7 @@ from ..common.mutables import plain, plain_type
 
 __all__ = [
     "ABSENT",
+    "PLAIN",
     "Argument",
     "Either",
     "Nest",
@@ -203,7 +204,8 @@ _SET: dict[str, Callable[[Any, Any, Any, Sequence[Any]], None]] = {
 }
 
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+# Kinds of values that hold no other objects.
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _COMPARED = (set, frozenset, bytearray, array, types.MethodType, types.BuiltinMethodType)
 
 
@@ -214,7 +216,7 @@ def same_value(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, _PLAIN):
+    if isinstance(a, PLAIN):
         return a == b or (a != a and b != b)
     if isinstance(a, Tensor) and not isinstance(a, Parameter):
         return a.dtype is b.dtype and a.shape == b.shape

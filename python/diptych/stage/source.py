@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Source", "code_for", "find", "is_library"]
+__all__ = ["Source", "code_for", "find", "is_library", "mentioned"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -152,6 +152,11 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
         if isinstance(const, types.CodeType):
             yield const
             yield from _codes(const)
+
+
+def mentioned(code: types.CodeType) -> list[str]:
+    """Global names and attributes that a function and those inside it mention."""
+    return [name for one in (code, *_codes(code)) for name in one.co_names]
 
 
 def code_for(parent: types.CodeType, node: FunctionNode | ast.ClassDef) -> types.CodeType:

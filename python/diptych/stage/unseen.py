@@ -14,15 +14,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .._core import Parameter, Tensor
-from .result import Place, SameTensor
-from .source import is_library
+from .result import PLAIN, Place, SameTensor
+from .source import is_library, mentioned
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 __all__ = ["guard_reach"]
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _MOST_OBJECTS = 10_000
 
 
@@ -49,7 +48,7 @@ class _Walk:
     def visit(self, value: Any) -> None:
         """Guards what stands directly in a value; the rest is still to do."""
         kind = type(value)
-        if kind in _PLAIN or id(value) in self.seen or isinstance(value, Tensor | type):
+        if kind in PLAIN or id(value) in self.seen or isinstance(value, Tensor | type):
             return
         self.seen[id(value)] = value
         if kind is types.FunctionType:
@@ -95,7 +94,7 @@ class _Walk:
             if id(cell) not in self._interp.made_cells:
                 self._read(place, place.get())
         self.todo += [*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()]
-        names = set(_mentioned(fn.__code__))
+        names = set(mentioned(fn.__code__))
         for name in names & fn.__globals__.keys():
             self._read(Place("global", fn.__globals__, name), fn.__globals__[name])
         new = names - self._names
@@ -116,14 +115,6 @@ class _Walk:
                 found = vars(base)[name]
                 parts = (found, getattr(found, "fget", None), getattr(found, "__func__", None))
                 self.todo += [p for p in parts if isinstance(p, types.FunctionType)]
-                if type(found) in _PLAIN:
+                if type(found) in PLAIN:
                     self._read(Place("attr", owner, name), found)
                 return
-
-
-def _mentioned(code: types.CodeType) -> list[str]:
-    found = list(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found += _mentioned(constant)
-    return found
