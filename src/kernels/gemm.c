@@ -411,13 +411,10 @@ static void run_turned(const Gemm *g) {
         }
 }
 
-/* The rows of a into the cache, all at once: another thread may have written them just now, and the
- * tiles would wait for one line after the other. */
 static void fetch_rows(const Gemm *g) {
     if (g->m * g->k > FETCHED || g->acs != 1) return;
     for (int64_t i = 0; i < g->m; i++)
-        for (int64_t p = 0; p < g->k; p += LINE)
-            __builtin_prefetch((const T *)g->a + i * g->ars + p, 0, 2);
+        gemm_fetch((const T *)g->a + i * g->ars, g->k * (int64_t)sizeof(T));
 }
 
 static void run_any(const Gemm *given) {

@@ -30,6 +30,12 @@ typedef struct GemmKernels {
 /* For DT_f32 and DT_f64, the best instruction set of this machine. */
 const GemmKernels *gemm(DType dtype);
 
+/* What another thread may have just written, into this one's cache: all lines at once, where a
+ * product would wait for one after the other. */
+static inline void gemm_fetch(const void *from, int64_t nbytes) {
+    for (int64_t i = 0; i < nbytes; i += 64) __builtin_prefetch((const char *)from + i, 0, 2);
+}
+
 static inline int64_t gemm_packed_size(const GemmKernels *k, int64_t rows, int64_t n) {
     return (n + k->panel - 1) / k->panel * k->panel * rows;
 }

@@ -170,15 +170,9 @@ static void start_extra(const Rnn *v, int64_t column, int64_t n) {
     }
 }
 
-/* What other threads have just written, into this one's cache: all lines at once, where the
- * products would wait for one after the other. */
-static void fetch(const char *from, int64_t nbytes) {
-    for (int64_t i = 0; i < nbytes; i += 64) __builtin_prefetch(from + i, 0, 2);
-}
-
 static void step_blocks(void *ctx, int64_t begin, int64_t end) {
     const Rnn *v = ctx;
-    fetch(state_before(v, v->step), cells(v) * v->size);
+    gemm_fetch(state_before(v, v->step), cells(v) * v->size);
     int64_t panel = v->gemm->panel, h = v->s.h;
     bool gru = v->s.mode == RNN_GRU;
     char *sums = gru ? v->extra : slot(v, v->gates, v->step, v->s.n * v->width);
@@ -335,7 +329,8 @@ static void skip_grad_row(const Rnn *v, int64_t row, int64_t u, int64_t n) {
 static void grad_blocks(void *ctx, int64_t begin, int64_t end) {
     const Rnn *v = ctx;
     int64_t later = v->s.n * v->width;
-    if (v->step + 1 < v->s.steps) fetch(slot(v, v->dhidden, v->step + 1, later), later * v->size);
+    if (v->step + 1 < v->s.steps)
+        gemm_fetch(slot(v, v->dhidden, v->step + 1, later), later * v->size);
     for (int64_t k = begin; k < end; k++) {
         int64_t u = k * v->gemm->panel, n = min_i64(v->gemm->panel, v->s.h - u);
         sum_dstate(v, k, u, n);
